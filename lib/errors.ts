@@ -1,0 +1,29 @@
+// The one error class of the package, so that callers branch on a stable code and never on a message.
+
+/** What can go wrong. A code is never renamed and never reused. */
+export type TollgateErrorCode =
+  /** An option, a decorator or a setting is wrong: the boot fails, or the decorator throws. */
+  | 'TOLLGATE_BAD_CONFIGURATION'
+  /** A call names a policy that was never declared. */
+  | 'TOLLGATE_UNKNOWN_POLICY'
+  /** A limiter is used where `RateLimitModule` isn't running. */
+  | 'TOLLGATE_NOT_INSTALLED';
+
+/** An error of nestjs-tollgate. A refusal is none: refusals are values (`Decision`). */
+export class TollgateError extends Error {
+  override readonly name = 'TollgateError';
+
+  constructor(
+    readonly code: TollgateErrorCode,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** One error for everything that is wrong with a configuration, so that one boot shows it all. */
+export function badConfiguration(where: string, findings: readonly string[]): TollgateError {
+  const list = findings.map((finding) => `  - ${finding}`).join('\n');
+  return new TollgateError('TOLLGATE_BAD_CONFIGURATION', `${where}:\n${list}`);
+}

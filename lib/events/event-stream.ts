@@ -1,0 +1,19 @@
+// The one stream of events: the log, the audit and an app's own metrics read it.
+
+import { Subject, type Observable } from 'rxjs';
+import type { RateLimitEvent } from './event.js';
+
+export class RateLimitEvents {
+  private readonly subject = new Subject<RateLimitEvent>();
+
+  /** Hot: a subscriber sees what happens from then on. What it throws reaches the process, never a request. */
+  readonly all$: Observable<RateLimitEvent> = this.subject.asObservable();
+
+  emit(event: RateLimitEvent): void {
+    this.subject.next(event);
+  }
+
+  close(): void {
+    this.subject.complete();
+  }
+}

@@ -1,0 +1,46 @@
+// Every public name of the package, by hand.
+
+// Module
+export { RateLimitModule } from './nest/rate-limit.module.js';
+export type {
+  GuardType,
+  Identify,
+  PerIpQuota,
+  RateLimitAsyncOptions,
+  RateLimitOptions,
+  RateLimitOptionsFactory,
+} from './nest/options.js';
+export type { NamedQuota, Quota } from './nest/quota.js';
+export type { Call, Transport } from './nest/call.js';
+export { rateLimitConfig, type RateLimitConfig } from './nest/config/rate-limit.config.js';
+export { RateLimitSettings, type LiveSettings } from './nest/config/settings.js';
+
+// Decorators and guards
+export { Throttle } from './nest/decorators/throttle.decorator.js';
+export { SkipThrottle } from './nest/decorators/skip-throttle.decorator.js';
+export { ClientIp } from './nest/decorators/client-ip.decorator.js';
+export { PerIpGuard } from './nest/http/per-ip.guard.js';
+export { ThrottleGuard } from './nest/throttle/throttle.guard.js';
+
+// Functions
+export { clientIpOf } from './nest/http/client-ip.js';
+export { throttle } from './nest/http/throttle.middleware.js';
+
+// Service
+export { RateLimitService, type ServiceDecision } from './nest/service/rate-limit.service.js';
+export type { BucketRequest } from './nest/service/bucket-request.js';
+export type { Receipt } from './limiter/receipt.js';
+export type { Decision, RefusalReason } from './algorithms/decision.js';
+
+// Stores
+export { RateLimitStore, type BucketName, type MaybePromise, type Refund } from './stores/store.js';
+export { MemoryStore, type MemoryStoreOptions } from './stores/memory/memory.store.js';
+export type { Clock } from './stores/clock.js';
+export type { Bucket, Verdict } from './algorithms/verdict.js';
+export type { Algorithm, Rate } from './algorithms/rate.js';
+
+// Errors and events
+export { RateLimitException } from './nest/http/rate-limit.exception.js';
+export { TollgateError, type TollgateErrorCode } from './errors.js';
+export { RateLimitEvents } from './events/event-stream.js';
+export type { RateLimitEvent } from './events/event.js';

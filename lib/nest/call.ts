@@ -1,0 +1,35 @@
+// Who is calling: what the functions of an app get to see, whatever the transport.
+
+import type { ExecutionContext } from '@nestjs/common';
+import type { Decision } from '../algorithms/decision.js';
+import type { Verdict } from '../algorithms/verdict.js';
+
+export type Transport = 'http' | 'ws' | 'graphql' | 'rpc';
+
+/** A call as `limit`, `by` and `skipIf` see it. */
+export interface Call {
+  readonly transport: Transport;
+  /** The client's address in canonical form; null when there is none (a Unix socket, a queue). */
+  readonly address: string | null;
+  /** The network it belongs to: what addresses are counted by. */
+  readonly network: string;
+  /** Id of the authenticated user; null for guests and before authentication. */
+  readonly user: string | null;
+  /** The handler's context; null before routing and in hand-written middleware. */
+  readonly context: ExecutionContext | null;
+  /** The request as the transport gives it: the framework's request, the socket's client, the message's context. */
+  readonly request: unknown;
+}
+
+/**
+ * A call that can be answered: made by each transport, used by everything else.
+ *
+ * Of a WebSocket message: the address is that of the handshake, `request` the client, `tell` does nothing (a message
+ * has no headers), `refusal` is a WsException with status, message and retryAfter.
+ */
+export interface Caller extends Call {
+  /** Tells the client about its tightest bucket, where the transport has a place for it. */
+  tell(verdict: Verdict): void;
+  /** The exception by which this transport refuses. */
+  refusal(decision: Decision): Error;
+}

@@ -1,0 +1,167 @@
+// Options, settings and defaults made into one checked whole; everything wrong is collected, nothing throws here.
+
+import { show, createRate, type Rate } from '../../algorithms/rate.js';
+import type { Report } from '../../events/event.js';
+import { LiveLimit, LiveQuota } from '../../limiter/live-rate.js';
+import { parseQuota, parseRate } from '../../limiter/quota-text.js';
+import { readAddressOptions, type UncheckedAddressOptions } from '../../network/address-options.js';
+import type { PerIpQuota, RateLimitOptions } from '../options.js';
+import { checkQuota, rateOf, type Quota } from '../quota.js';
+import type { Call } from '../call.js';
+import { ENVIRONMENT, type RateLimitConfig } from './rate-limit.config.js';
+import type { RateLimitSettings } from './settings.js';
+
+/** Source B, SB-02. */
+const DEFAULT_PER_IP = createRate('gcra', 600, 60e6);
+
+const KNOWN_OPTIONS: ReadonlySet<string> = new Set<keyof RateLimitOptions>([
+  'perIp',
+  'trustedProxies',
+  'trustProxy',
+  'clientIpHeader',
+  'ipv6Prefix',
+  'authGuard',
+  'identify',
+  'skipIf',
+  'throttle',
+  'policies',
+  'store',
+  'settings',
+]);
+
+/** A limit of every route, ready for counting. */
+export interface AppThrottle {
+  readonly quota: Omit<Quota, 'limit' | 'per'>;
+  readonly rate: (call: Call) => Rate | null;
+}
+
+export interface ResolvedOptions {
+  /** What is wrong; when anything is, the rest must not be used. */
+  readonly findings: string[];
+  readonly address: UncheckedAddressOptions;
+  /** Read on every request; null: off. */
+  readonly perIp: () => Rate | null;
+  /** The throttles of routes without their own. */
+  readonly throttles: readonly AppThrottle[];
+  readonly policies: ReadonlyMap<string, Quota>;
+}
+
+export function resolveOptions(
+  options: RateLimitOptions,
+  config: RateLimitConfig,
+  settings: RateLimitSettings,
+  report: Report,
+): ResolvedOptions {
+  const findings: string[] = [];
+  for (const key of Object.keys(options)) {
+    if (!KNOWN_OPTIONS.has(key))
+      findings.push(`${key} is no option: there are ${[...KNOWN_OPTIONS].join(', ')}`);
+  }
+  for (const key of ['identify', 'skipIf'] as const) {
+    const value: unknown = options[key];
+    if (value !== undefined && value !== null && typeof value !== 'function') {
+      findings.push(`${key} is ${show(value)}: give a function`);
+    }
+  }
+  return {
+    findings,
+    address: resolveAddress(options, config, findings),
+    perIp: resolvePerIp(options.perIp, settings, report, findings),
+    throttles: resolveThrottles(options.throttle, settings, report, findings),
+    policies: resolvePolicies(options.policies, findings),
+  };
+}
+
+function resolveAddress(
+  options: RateLimitOptions,
+  config: RateLimitConfig,
+  findings: string[],
+): UncheckedAddressOptions {
+  const address: Record<string, unknown> = {};
+  for (const key of ['trustedProxies', 'trustProxy', 'clientIpHeader', 'ipv6Prefix'] as const) {
+    const inCode = options[key] !== undefined;
+    address[key] = inCode ? options[key] : config[key];
+    const problems: string[] = [];
+    readAddressOptions({ [key]: address[key] }, problems);
+    for (const problem of problems) findings.push(inCode ? problem : `${ENVIRONMENT[key]}: ${problem}`);
+  }
+  return address;
+}
+
+function resolvePerIp(
+  perIp: PerIpQuota | null | undefined,
+  settings: RateLimitSettings,
+  report: Report,
+  findings: string[],
+): () => Rate | null {
+  if (perIp === null) return () => null;
+  if (perIp === undefined) return liveQuota('perIp', DEFAULT_PER_IP, settings, report, findings);
+  const limit: unknown = perIp.limit;
+  if (typeof limit !== 'function') {
+    const parsed = parseQuota(perIp, 'gcra');
+    if ('problem' in parsed) findings.push(`perIp: ${parsed.problem}`);
+    const rate = 'rate' in parsed ? parsed.rate : null;
+    return () => rate;
+  }
+  const parsed = parseRate('gcra', 1, perIp.per);
+  if ('problem' in parsed) {
+    findings.push(`perIp: ${parsed.problem}`);
+    return () => null;
+  }
+  const live = new LiveLimit('perIp.limit', 'gcra', parsed.rate.window, report);
+  return () => live.of(() => limit());
+}
+
+/** A quota that settings hold: checked now, read again on every call. */
+function liveQuota(
+  setting: 'perIp' | 'throttle',
+  byDefault: Rate | null,
+  settings: RateLimitSettings,
+  report: Report,
+  findings: string[],
+): () => Rate | null {
+  const first = settings.read()[setting];
+  if (first !== undefined && first !== null) {
+    const parsed = parseQuota(first, 'gcra');
+    if ('problem' in parsed) {
+      findings.push(`${ENVIRONMENT[setting]} (setting rateLimit.${setting}): ${parsed.problem}`);
+    }
+  }
+  const live = new LiveQuota(`rateLimit.${setting}`, 'gcra', byDefault, report);
+  return () => live.current(settings.read()[setting]);
+}
+
+function resolveThrottles(
+  throttle: RateLimitOptions['throttle'],
+  settings: RateLimitSettings,
+  report: Report,
+  findings: string[],
+): readonly AppThrottle[] {
+  if (throttle === null) return [];
+  if (throttle === undefined) {
+    return [{ quota: {}, rate: liveQuota('throttle', null, settings, report, findings) }];
+  }
+  const list: readonly Quota[] = isList(throttle) ? throttle : [throttle];
+  return list.map((quota, index) => {
+    const where = list.length === 1 ? 'throttle' : `throttle[${index}]`;
+    const before = findings.length;
+    checkQuota(quota, where, findings);
+    return { quota, rate: findings.length > before ? () => null : rateOf(quota, `${where}.limit`, report) };
+  });
+}
+
+function isList(throttle: Quota | readonly Quota[]): throttle is readonly Quota[] {
+  return Array.isArray(throttle);
+}
+
+function resolvePolicies(
+  policies: RateLimitOptions['policies'],
+  findings: string[],
+): ReadonlyMap<string, Quota> {
+  const resolved = new Map<string, Quota>();
+  for (const [name, quota] of Object.entries(policies ?? {})) {
+    checkQuota({ name, ...quota }, `policies.${name}`, findings);
+    resolved.set(name, quota);
+  }
+  return resolved;
+}

@@ -1,0 +1,58 @@
+// The options of the module, as users write them.
+
+import type { CanActivate, ExecutionContext, ModuleMetadata, Type } from '@nestjs/common';
+import type { AddressOptions } from '../network/address-options.js';
+import type { MaybePromise, RateLimitStore } from '../stores/store.js';
+import type { Call } from './call.js';
+import type { RateLimitSettings } from './config/settings.js';
+import type { Quota } from './quota.js';
+
+/** The per-IP limit: requests of one client network per window, GCRA. */
+export interface PerIpQuota {
+  /** A whole number above 0; a function is asked on every request. */
+  readonly limit: number | (() => number);
+  /** Such as `'1m'`. */
+  readonly per: string;
+}
+
+/** Id of the user that a request was authenticated as; null or undefined for guests. */
+export type Identify = (
+  context: ExecutionContext,
+) => MaybePromise<string | number | bigint | null | undefined>;
+
+/** A guard as `authGuard` names it: the class, as in `@UseGuards(X)`. */
+export type GuardType = Type<CanActivate>;
+
+/** Everything is optional: `undefined` means the default, `null` off. */
+export interface RateLimitOptions extends AddressOptions {
+  /** Every request of a client network, 404s included. Default 600 a minute. A number given here is fixed. */
+  readonly perIp?: PerIpQuota | null;
+  /** The app's guards that authenticate: throttles run right behind them. Default: behind all global guards. */
+  readonly authGuard?: GuardType | readonly GuardType[] | null;
+  /** Who a request was authenticated as. Default `user.id ?? user.sub ?? user.userId` of the request. */
+  readonly identify?: Identify;
+  /** True lets a call pass unlimited and uncounted, by the per-IP limit and by route throttles. */
+  readonly skipIf?: ((call: Call) => boolean) | null;
+  /** A throttle for every route that has none of its own, each route with its own counter. Default none. */
+  readonly throttle?: Quota | readonly Quota[] | null;
+  /** Quotas by name, for `@Throttle('name')` and `RateLimitService`. */
+  readonly policies?: Readonly<Record<string, Quota>>;
+  /** Where buckets live. Default a `MemoryStore`: in this process only. */
+  readonly store?: RateLimitStore;
+  /** Where limits are read on every call. Default `@nestjs/config`, namespace `rateLimit`. */
+  readonly settings?: RateLimitSettings;
+}
+
+export interface RateLimitOptionsFactory {
+  createRateLimitOptions(): MaybePromise<RateLimitOptions>;
+}
+
+/** One of `useFactory`, `useClass` and `useExisting`. */
+export interface RateLimitAsyncOptions extends Pick<ModuleMetadata, 'imports'> {
+  readonly inject?: readonly InjectionTokenLike[];
+  readonly useFactory?: (...dependencies: never[]) => MaybePromise<RateLimitOptions>;
+  readonly useClass?: Type<RateLimitOptionsFactory>;
+  readonly useExisting?: Type<RateLimitOptionsFactory>;
+}
+
+type InjectionTokenLike = string | symbol | Function | Type;

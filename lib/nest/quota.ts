@@ -1,0 +1,85 @@
+// Quotas as users write them, and how they are checked and made ready for counting.
+
+import { DURATION_RULE, parseDuration } from '../algorithms/duration.js';
+import { createRate, rateProblem, show, type Algorithm, type Rate } from '../algorithms/rate.js';
+import type { Report } from '../events/event.js';
+import { LiveLimit } from '../limiter/live-rate.js';
+import type { CountBy } from '../policies/route.js';
+import type { Call } from './call.js';
+
+/** A limit per window. */
+export interface Quota {
+  /** Calls or cost units per window, a whole number above 0; a function is asked on every call. */
+  readonly limit: number | ((call: Call) => number);
+  /** The window: a whole number followed by ms, s, m or h, such as `'1m'`. */
+  readonly per: string;
+  /** Name in headers, decisions and logs. Default: that of the handler or policy. */
+  readonly name?: string;
+  /**
+   * `'gcra'` (default): a burst of the whole limit, then one call each `per / limit`. `'fixed'`: windows aligned to
+   * the clock; up to twice the limit can pass around a boundary.
+   */
+  readonly algorithm?: Algorithm;
+  /** Whom it counts: `'user'` (default; guests by client network), `'ip'`, or a function that returns a text. */
+  readonly by?: CountBy<Call>;
+  /** One counter for all handlers that use this quota, by its name. Default false: each handler its own. */
+  readonly shared?: boolean;
+}
+
+/** A quota with a name of its own, for the service and for middleware. */
+export interface NamedQuota extends Quota {
+  readonly name: string;
+}
+
+const KNOWN = new Set(['limit', 'per', 'name', 'algorithm', 'by', 'shared']);
+
+/** Adds to `findings` what is wrong with a quota; `where` is how a message names it. */
+export function checkQuota(quota: unknown, where: string, findings: string[]): void {
+  if (typeof quota !== 'object' || quota === null) {
+    findings.push(`${where} is ${show(quota)}: give { limit, per }, such as { limit: 10, per: '1m' }`);
+    return;
+  }
+  for (const key of Object.keys(quota)) {
+    if (!KNOWN.has(key)) findings.push(`${where}.${key} is unknown: a quota has ${[...KNOWN].join(', ')}`);
+  }
+  const fields: Readonly<Record<string, unknown>> = { ...quota };
+  checkNumbers(fields, where, findings);
+  checkChoice(fields.algorithm, ['gcra', 'fixed'], `${where}.algorithm`, findings);
+  if (typeof fields.by !== 'function') checkChoice(fields.by, ['user', 'ip'], `${where}.by`, findings);
+  if (
+    fields.name !== undefined &&
+    (typeof fields.name !== 'string' || !/^[\x20-\x7e]{1,64}$/.test(fields.name))
+  ) {
+    findings.push(`${where}.name is ${show(fields.name)}: give 1 to 64 printable ASCII characters`);
+  }
+  if (fields.shared !== undefined && typeof fields.shared !== 'boolean') {
+    findings.push(`${where}.shared is ${show(fields.shared)}: give true or false`);
+  }
+}
+
+function checkNumbers(fields: Readonly<Record<string, unknown>>, where: string, findings: string[]): void {
+  const window = parseDuration(fields.per);
+  if (window === null) findings.push(`${where}.per is ${show(fields.per)}: write ${DURATION_RULE}`);
+  if (typeof fields.limit === 'function') return;
+  const algorithm = fields.algorithm === 'fixed' ? 'fixed' : 'gcra';
+  // Without a window the limit alone can still be judged: fixed windows have no spacing.
+  const problem = rateProblem(window === null ? 'fixed' : algorithm, fields.limit, window ?? 1);
+  if (problem !== null) findings.push(`${where}.${problem}`);
+}
+
+function checkChoice(value: unknown, choices: readonly string[], where: string, findings: string[]): void {
+  if (value === undefined || (typeof value === 'string' && choices.includes(value))) return;
+  findings.push(`${where} is ${show(value)}: give ${choices.map((choice) => `'${choice}'`).join(' or ')}`);
+}
+
+/** How the rate of a checked quota is found on each call. */
+export function rateOf(quota: Quota, setting: string, report: Report): (call: Call) => Rate {
+  const { limit, algorithm = 'gcra' } = quota;
+  const window = parseDuration(quota.per) ?? 0;
+  if (typeof limit === 'number') {
+    const rate = createRate(algorithm, limit, window);
+    return () => rate;
+  }
+  const live = new LiveLimit(setting, algorithm, window, report);
+  return (call) => live.of(() => limit(call));
+}

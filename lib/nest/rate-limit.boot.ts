@@ -1,0 +1,107 @@
+// What happens once at boot: handlers get their plans, guards their places, and everything wrong is said at once.
+
+import { Injectable, Logger } from '@nestjs/common';
+import { ApplicationConfig, DiscoveryService, MetadataScanner, ModulesContainer } from '@nestjs/core';
+import { badConfiguration } from '../errors.js';
+import { isRoute, routeIdentity } from './http/route-identity.js';
+import { RateLimitRuntime } from './rate-limit.runtime.js';
+import { GuardChain, guardsOf } from './throttle/guard-chain.js';
+import { ThrottleGuard } from './throttle/throttle.guard.js';
+import { ThrottlePlanner, type ThrottlePlan } from './throttle/throttle-plan.js';
+
+/** Metadata key under which RouterModule leaves a module's path, followed by the id of the application. */
+const MODULE_PATH = '__module_path__';
+
+interface Route {
+  readonly controller: Function;
+  readonly method: string;
+  readonly handler: Function;
+  readonly identity: string;
+}
+
+@Injectable()
+export class RateLimitBoot {
+  private readonly logger = new Logger('RateLimit');
+  private readonly chain: GuardChain;
+  private done = false;
+
+  constructor(
+    private readonly runtime: RateLimitRuntime,
+    private readonly guard: ThrottleGuard,
+    private readonly config: ApplicationConfig,
+    private readonly modules: ModulesContainer,
+    private readonly discovery: DiscoveryService,
+    private readonly scanner: MetadataScanner,
+  ) {
+    this.chain = new GuardChain(runtime.authGuards, config, modules);
+  }
+
+  /** Once per app; throws one error with all findings. */
+  run(): void {
+    if (this.done) return;
+    this.done = true;
+    const { runtime, chain } = this;
+    const findings = [...runtime.options.findings];
+    const routes = this.routes();
+    const declared = routes.flatMap(({ controller, handler }) => guardsOf(controller, handler));
+    chain.attach((context) => runtime.enforcer.enforce(context, 'auth'), declared, findings);
+    const planner = new ThrottlePlanner(runtime.options, this.report);
+    for (const { controller, method, handler, identity } of routes) {
+      const limits = planner.limits(controller, method, identity, findings);
+      const plan: ThrottlePlan = { limits, position: chain.position(controller, handler) };
+      runtime.plans.set(controller, handler, plan);
+      this.warnOfUnknownAuth(plan, controller, method, handler);
+    }
+    if (findings.length > 0) throw badConfiguration('RateLimitModule', findings);
+    // Behind all global guards, those that main.ts bound included.
+    this.config.useGlobalGuards(this.guard);
+  }
+
+  /** Leaves the app's guards as they were. */
+  undo(): void {
+    this.chain.detach();
+  }
+
+  private readonly report = (event: Parameters<RateLimitRuntime['events']['emit']>[0]): void => {
+    this.runtime.events.emit(event);
+  };
+
+  private routes(): Route[] {
+    const taken = new Map<string, number>();
+    return this.discovery.getControllers().flatMap((wrapper) => {
+      const controller: unknown = wrapper.metatype;
+      if (typeof controller !== 'function') return [];
+      const modulePath = this.modulePath(wrapper.host?.metatype);
+      return this.scanner.getAllMethodNames(controller.prototype).flatMap((method) => {
+        const handler: unknown = controller.prototype[method];
+        if (typeof handler !== 'function' || !isRoute(handler)) return [];
+        const name = routeIdentity(controller, handler, modulePath);
+        // Two handlers of one route: only the first is reached, but their counters stay apart.
+        const count = (taken.get(name) ?? 0) + 1;
+        taken.set(name, count);
+        return [{ controller, method, handler, identity: count === 1 ? name : `${name} (${count})` }];
+      });
+    });
+  }
+
+  private modulePath(module: Function | undefined): string {
+    if (module === undefined) return '';
+    const path: unknown = Reflect.getMetadata(MODULE_PATH + this.modules.applicationId, module);
+    return typeof path === 'string' ? path : '';
+  }
+
+  /** Without knowing who authenticates, a throttle may run before it and count users of one address together. */
+  private warnOfUnknownAuth(
+    plan: ThrottlePlan,
+    controller: Function,
+    method: string,
+    handler: Function,
+  ): void {
+    if (plan.limits.length === 0 || plan.position !== 'global') return;
+    if (guardsOf(controller, handler).length === 0) return;
+    this.logger.warn(
+      `${controller.name}.${method} is throttled before its own guards run: name the one that authenticates in ` +
+        `authGuard, or list ThrottleGuard behind it`,
+    );
+  }
+}

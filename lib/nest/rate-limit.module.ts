@@ -1,0 +1,21 @@
+// The module that an app imports.
+
+import { Module, type DynamicModule } from '@nestjs/common';
+import type { RateLimitAsyncOptions, RateLimitOptions } from './options.js';
+import { RateLimitCoreModule } from './rate-limit-core.module.js';
+
+/**
+ * Import it once, in the root module; it is global. Without options: 600 requests a minute per client network,
+ * counted in memory, nobody's forwarding headers believed.
+ */
+@Module({})
+export class RateLimitModule {
+  static forRoot(options: RateLimitOptions = {}): DynamicModule {
+    return { module: RateLimitModule, imports: [RateLimitCoreModule.forRoot(options)] };
+  }
+
+  /** Options from a factory, a class or an existing provider; exactly one of them. */
+  static forRootAsync(options: RateLimitAsyncOptions): DynamicModule {
+    return { module: RateLimitModule, imports: [RateLimitCoreModule.forRootAsync(options)] };
+  }
+}

@@ -1,0 +1,93 @@
+// Limits for an app's own code: inject it anywhere.
+
+import { Injectable } from '@nestjs/common';
+import { decisionOf, type Decision } from '../../algorithms/decision.js';
+import { tightest, type Verdict } from '../../algorithms/verdict.js';
+import { Receipt } from '../../limiter/receipt.js';
+import { headersOf, type HeaderLines } from '../../responses/headers.js';
+
+import type { NamedQuota } from '../quota.js';
+import { RateLimitRuntime } from '../rate-limit.runtime.js';
+import { BucketRequests, checkCost, type BucketRequest } from './bucket-request.js';
+
+/** A decision as the service gives it. */
+export interface ServiceDecision extends Decision {
+  /** The header lines that tell a client about it. */
+  readonly headers: HeaderLines;
+  /** What was charged, for `refund`; null when nothing was. */
+  readonly receipt: Receipt | null;
+}
+
+/**
+ * Every method takes a policy's name (or a quota with a name) and a key, or a list of buckets, which is one step: all
+ * are charged or none. A refusal is a value. A wrong cost or key throws `RangeError`, an unknown policy `TollgateError`.
+ */
+@Injectable()
+export class RateLimitService {
+  private readonly requests: BucketRequests;
+
+  constructor(private readonly runtime: RateLimitRuntime) {
+    const { options, events } = runtime;
+    this.requests = new BucketRequests(options.policies, (event) => events.emit(event));
+  }
+
+  /** Charges `cost` units (default 1) if there is room, in all buckets or none. */
+  consume(policy: string | NamedQuota, key: string, cost?: number): Promise<ServiceDecision>;
+  consume(buckets: readonly BucketRequest[]): Promise<ServiceDecision>;
+  async consume(first: First, key?: string, cost?: number): Promise<ServiceDecision> {
+    const verdicts = this.runtime.limiter.consume(this.buckets(first, key, cost));
+    return decide(verdicts instanceof Promise ? await verdicts : verdicts);
+  }
+
+  /** What `consume` would answer; charges nothing. */
+  peek(policy: string | NamedQuota, key: string, cost?: number): Promise<ServiceDecision>;
+  peek(buckets: readonly BucketRequest[]): Promise<ServiceDecision>;
+  async peek(first: First, key?: string, cost?: number): Promise<ServiceDecision> {
+    const verdicts = this.runtime.limiter.peek(this.buckets(first, key, cost));
+    return decide(verdicts instanceof Promise ? await verdicts : verdicts);
+  }
+
+  /**
+   * Charges what was already spent, room or not: `allowed` says whether there was room. What exceeds a fixed window
+   * is its debt until it ends; GCRA fills up at one window.
+   */
+  charge(policy: string | NamedQuota, key: string, cost?: number): Promise<ServiceDecision>;
+  charge(buckets: readonly BucketRequest[]): Promise<ServiceDecision>;
+  async charge(first: First, key?: string, cost?: number): Promise<ServiceDecision> {
+    const verdicts = this.runtime.limiter.charge(this.buckets(first, key, cost));
+    return decide(verdicts instanceof Promise ? await verdicts : verdicts);
+  }
+
+  /**
+   * Gives a charge back: all of it, or `cost` units in each of its buckets. Works once per receipt (false the second
+   * time), only in the window of the charge, and gives back at most what the charge still occupies.
+   */
+  async refund(receipt: Receipt, cost?: number): Promise<boolean> {
+    if (cost !== undefined) checkCost(cost);
+    if (receipt.used) return false;
+    await this.runtime.limiter.refund(receipt.take(cost ?? null));
+    return true;
+  }
+
+  /** Forgets buckets, as if they were never charged. */
+  clear(policy: string | NamedQuota, key: string): Promise<void>;
+  clear(buckets: readonly BucketRequest[]): Promise<void>;
+  async clear(first: First, key?: string): Promise<void> {
+    await this.runtime.limiter.clear(this.buckets(first, key, 0));
+  }
+
+  private buckets(first: First, key: string | undefined, cost: number | undefined) {
+    if (typeof first === 'string' || 'limit' in first) {
+      return [this.requests.bucket(first, key ?? '', cost ?? 1)];
+    }
+    return this.requests.buckets(first);
+  }
+}
+
+type First = string | NamedQuota | readonly BucketRequest[];
+
+function decide(verdicts: readonly Verdict[]): ServiceDecision {
+  const decision = decisionOf(tightest(verdicts));
+  const charged = verdicts.some(({ taken }) => taken > 0);
+  return { ...decision, headers: headersOf(decision), receipt: charged ? new Receipt(verdicts) : null };
+}

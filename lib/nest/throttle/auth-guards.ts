@@ -1,0 +1,97 @@
+// Finds the app's authentication guards wherever they stand, and runs the throttles right behind them.
+
+import type { CanActivate, ExecutionContext } from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
+import { isObservable, lastValueFrom } from 'rxjs';
+import type { MaybePromise } from '../../stores/store.js';
+import type { GuardType } from '../options.js';
+
+/** What runs once a guard has let a call through. */
+export type AfterGuard = (context: ExecutionContext) => MaybePromise<boolean>;
+
+const HOOKS = Symbol('tollgate:after-guard');
+
+interface HookedGuard extends CanActivate {
+  [HOOKS]?: Set<AfterGuard>;
+}
+
+/**
+ * Lets `after` run behind a guard instance; returns how to take it back. An instance shared by several apps gets one
+ * wrapper with the hooks of all, so nothing is ever wrapped twice.
+ */
+export function runAfter(guard: HookedGuard, after: AfterGuard): () => void {
+  const hooks = guard[HOOKS] ?? hook(guard);
+  hooks.add(after);
+  return () => hooks.delete(after);
+}
+
+function hook(guard: HookedGuard): Set<AfterGuard> {
+  const hooks = new Set<AfterGuard>();
+  const { canActivate } = guard;
+  guard[HOOKS] = hooks;
+  guard.canActivate = function (this: CanActivate, context) {
+    const result = canActivate.call(this, context);
+    if (typeof result === 'boolean') return result && runAll(hooks, context);
+    return settle(result, hooks, context);
+  };
+  return hooks;
+}
+
+async function settle(
+  result: Exclude<ReturnType<CanActivate['canActivate']>, boolean>,
+  hooks: ReadonlySet<AfterGuard>,
+  context: ExecutionContext,
+): Promise<boolean> {
+  const value = await result;
+  const activated = isObservable(value) ? await lastValueFrom(value) : value;
+  return activated && runAll(hooks, context);
+}
+
+function runAll(hooks: ReadonlySet<AfterGuard>, context: ExecutionContext): MaybePromise<boolean> {
+  let pending: Promise<boolean> | null = null;
+  for (const after of hooks) {
+    const passed = after(context);
+    if (passed instanceof Promise) pending = pending === null ? passed : both(pending, passed);
+    else if (!passed) return false;
+  }
+  return pending ?? true;
+}
+
+async function both(first: Promise<boolean>, second: Promise<boolean>): Promise<boolean> {
+  return (await first) && second;
+}
+
+/** The instances of a guard class in an app. */
+export interface FoundGuards {
+  readonly instances: ReadonlySet<CanActivate>;
+  /** Some are made anew for every request, so that nothing can run behind them. */
+  readonly unreachable: boolean;
+}
+
+/** Instances of `type` in all modules, those that tests put in its place included, and among `others`. */
+export function findGuards(
+  type: GuardType,
+  modules: ModulesContainer,
+  others: readonly unknown[],
+): FoundGuards {
+  const instances = new Set<CanActivate>();
+  let unreachable = false;
+  for (const module of modules.values()) {
+    for (const [token, wrapper] of [...module.injectables, ...module.providers]) {
+      if (token !== type && !isKindOf(wrapper.metatype, type)) continue;
+      if (!wrapper.isDependencyTreeStatic() || wrapper.isTransient) unreachable = true;
+      else if (isGuard(wrapper.instance)) instances.add(wrapper.instance);
+    }
+  }
+  for (const other of others) if (other instanceof type) instances.add(other);
+  return { instances, unreachable };
+}
+
+/** Whether a class is the guard or extends it. */
+export function isKindOf(candidate: unknown, type: GuardType): boolean {
+  return typeof candidate === 'function' && (candidate === type || candidate.prototype instanceof type);
+}
+
+function isGuard(instance: unknown): instance is CanActivate {
+  return typeof instance === 'object' && instance !== null && 'canActivate' in instance;
+}

@@ -1,0 +1,139 @@
+// What applies to one handler, worked out once at boot: its limits, and where in the chain of guards they run.
+
+import { badConfiguration } from '../../errors.js';
+import type { Report } from '../../events/event.js';
+import { RouteLimit } from '../../policies/route.js';
+import type { Call } from '../call.js';
+import type { ResolvedOptions } from '../config/resolved-options.js';
+import { findMetadata } from '../decorators/metadata.js';
+import { SKIP_THROTTLE_KEY, type SkippedThrottles } from '../decorators/skip-throttle.decorator.js';
+import { THROTTLE_KEY, type Throttles } from '../decorators/throttle.decorator.js';
+import { rateOf, type Quota } from '../quota.js';
+
+/** Where a handler's throttles run: behind all global guards, right behind an auth guard, or where it lists them. */
+export type ThrottlePosition = 'global' | 'auth' | 'listed';
+
+export interface ThrottlePlan {
+  readonly limits: readonly RouteLimit<Call>[];
+  readonly position: ThrottlePosition;
+}
+
+/** Makes plans; remembers quotas, so that handlers that share one share its live limit. */
+export class ThrottlePlanner {
+  private readonly rates = new Map<Quota, ReturnType<typeof rateOf>>();
+  private readonly shared = new Map<string, Quota>();
+
+  constructor(
+    private readonly options: Pick<ResolvedOptions, 'throttles' | 'policies'>,
+    private readonly report: Report,
+  ) {}
+
+  /** The limits of a handler whose counter is called `identity`. What is wrong goes to `findings`. */
+  limits(controller: Function, method: string, identity: string, findings: string[]): RouteLimit<Call>[] {
+    const where = `${controller.name}.${method}`;
+    const own = throttlesOf(controller, method);
+    const limits = own === null ? this.appLimits(identity) : this.ownLimits(own, identity, where, findings);
+    return this.withoutSkipped(limits, controller, method, where, findings);
+  }
+
+  private appLimits(identity: string): RouteLimit<Call>[] {
+    return this.options.throttles.map(({ quota, rate }, index) => {
+      const name = quota.name ?? (index === 0 ? identity : `${identity} #${index + 1}`);
+      const counter = quota.shared === true ? name : `${identity} #${index + 1}`;
+      return new RouteLimit(name, `app ${counter}`, rate, quota.by ?? 'user', this.report);
+    });
+  }
+
+  private ownLimits(
+    throttles: Throttles,
+    identity: string,
+    where: string,
+    findings: string[],
+  ): RouteLimit<Call>[] {
+    return throttles.flatMap((throttle, index) => {
+      const policy = typeof throttle === 'string' ? throttle : null;
+      const quota = typeof throttle === 'string' ? this.options.policies.get(throttle) : throttle;
+      if (quota === undefined) {
+        findings.push(`@Throttle() on ${where} names the policy '${policy}': declare it in policies`);
+        return [];
+      }
+      const name = quota.name ?? policy ?? (index === 0 ? identity : `${identity} #${index + 1}`);
+      const counter = this.counter(quota, policy, name, `${identity} #${index + 1}`, where, findings);
+      return [new RouteLimit(name, counter, this.rate(quota, name), quota.by ?? 'user', this.report)];
+    });
+  }
+
+  /** Names the buckets of a limit: without its numbers, so that an edit of them keeps what was counted. */
+  private counter(
+    quota: Quota,
+    policy: string | null,
+    name: string,
+    own: string,
+    where: string,
+    findings: string[],
+  ): string {
+    if (quota.shared !== true) return `route ${own}`;
+    if (policy === null && quota.name === undefined) {
+      findings.push(`@Throttle() on ${where} is shared but has no name: give it one`);
+    }
+    const first = this.shared.get(name);
+    if (first === undefined) this.shared.set(name, quota);
+    else if (first.limit !== quota.limit || first.per !== quota.per || first.algorithm !== quota.algorithm) {
+      findings.push(
+        `@Throttle() on ${where} shares '${name}' with other numbers: use one quota, or a policy`,
+      );
+    }
+    return `shared ${name}`;
+  }
+
+  private rate(quota: Quota, name: string): ReturnType<typeof rateOf> {
+    const known = this.rates.get(quota) ?? rateOf(quota, `${name}.limit`, this.report);
+    this.rates.set(quota, known);
+    return known;
+  }
+
+  private withoutSkipped(
+    limits: RouteLimit<Call>[],
+    controller: Function,
+    method: string,
+    where: string,
+    findings: string[],
+  ): RouteLimit<Call>[] {
+    const skip = skippedOf(controller, method);
+    if (typeof skip === 'boolean') return skip ? [] : limits;
+    for (const name of Object.keys(skip)) {
+      if (!limits.some((limit) => limit.name === name) && !this.isKnown(name)) {
+        findings.push(`@SkipThrottle() on ${where} names '${name}', which is no policy and no quota's name`);
+      }
+    }
+    return limits.filter((limit) => !skip[limit.name]);
+  }
+
+  private isKnown(name: string): boolean {
+    return this.options.policies.has(name) || this.options.throttles.some(({ quota }) => quota.name === name);
+  }
+}
+
+/** The throttles that a handler or its class declares; null when neither does. */
+function throttlesOf(controller: Function, method: string): Throttles | null {
+  const found = findMetadata(THROTTLE_KEY, controller, method);
+  return isThrottles(found) ? found : null;
+}
+
+function isThrottles(value: unknown): value is Throttles {
+  return Array.isArray(value);
+}
+
+function skippedOf(controller: Function, method: string): SkippedThrottles {
+  const found = findMetadata(SKIP_THROTTLE_KEY, controller, method);
+  return isSkipped(found) ? found : false;
+}
+
+function isSkipped(value: unknown): value is SkippedThrottles {
+  return typeof value === 'boolean' || (typeof value === 'object' && value !== null);
+}
+
+/** Throws when there are findings: the boot fails, with all of them. */
+export function failOn(findings: readonly string[]): void {
+  if (findings.length > 0) throw badConfiguration('RateLimitModule', findings);
+}

@@ -1,0 +1,134 @@
+// Buckets in this process: the default store. Answers at once, bounded per policy, swept in small steps.
+
+import type { Algorithm } from '../../algorithms/rate.js';
+import { allAllowed, type Bucket, type Verdict } from '../../algorithms/verdict.js';
+import { badConfiguration } from '../../errors.js';
+import { systemClock, type Clock } from '../clock.js';
+import { RateLimitStore, type BucketName, type Refund } from '../store.js';
+import { FixedTable } from './fixed-table.js';
+import { GcraTable } from './gcra-table.js';
+import { Sweeper } from './sweeper.js';
+import type { Table } from './table.js';
+
+export interface MemoryStoreOptions {
+  /** Most keys per policy and kind of identity; newcomers beyond share one bucket. Default 1,000,000. */
+  readonly maxKeys?: number;
+  /** Time. Default the machine's: monotonic for GCRA, wall clock for fixed windows. */
+  readonly clock?: Clock;
+}
+
+export class MemoryStore extends RateLimitStore {
+  private readonly gcra = new Map<string, GcraTable>();
+  private readonly fixed = new Map<string, FixedTable>();
+  private readonly clock: Clock;
+  private readonly maxKeys: number;
+  private readonly sweeper: Sweeper;
+
+  /** @throws TollgateError when `maxKeys` isn't a whole number above 0. */
+  constructor(options: MemoryStoreOptions = {}) {
+    super();
+    const { maxKeys = 1_000_000, clock = systemClock } = options;
+    if (!Number.isSafeInteger(maxKeys) || maxKeys < 1 || maxKeys > 16_000_000) {
+      throw badConfiguration('MemoryStore', [
+        `maxKeys is ${maxKeys}: give a whole number from 1 to 16,000,000 (what a Map can hold)`,
+      ]);
+    }
+    this.maxKeys = maxKeys;
+    this.clock = clock;
+    this.sweeper = new Sweeper(() => this.sweepable());
+  }
+
+  /** How many keys are held, over all namespaces. */
+  get size(): number {
+    let size = 0;
+    for (const table of this.gcra.values()) size += table.size;
+    for (const table of this.fixed.values()) size += table.size;
+    return size;
+  }
+
+  override consume(buckets: readonly Bucket[]): Verdict[] {
+    if (buckets.length === 1) {
+      const bucket = buckets[0];
+      return [this.table(bucket).consume(bucket, this.now(bucket))];
+    }
+    const now = this.instant();
+    const verdicts = buckets.map((bucket) => this.table(bucket).peek(bucket, now[bucket.rate.algorithm]));
+    if (!allAllowed(verdicts)) return verdicts;
+    return buckets.map((bucket) => this.table(bucket).consume(bucket, now[bucket.rate.algorithm]));
+  }
+
+  override peek(buckets: readonly Bucket[]): Verdict[] {
+    const now = this.instant();
+    return buckets.map((bucket) => this.table(bucket).peek(bucket, now[bucket.rate.algorithm]));
+  }
+
+  override charge(buckets: readonly Bucket[]): Verdict[] {
+    const now = this.instant();
+    return buckets.map((bucket) => this.table(bucket).charge(bucket, now[bucket.rate.algorithm]));
+  }
+
+  override refund(refunds: readonly Refund[]): void {
+    for (const refund of refunds) {
+      this.table(refund.charge.bucket).refund(refund, this.now(refund.charge.bucket));
+    }
+  }
+
+  override clear(names: readonly BucketName[]): void {
+    for (const { namespace, key } of names) {
+      this.gcra.get(namespace)?.clear(key);
+      this.fixed.get(namespace)?.clear(key);
+    }
+  }
+
+  /** Forgets everything, shared overflow buckets included: for tests. */
+  clearAll(): void {
+    this.gcra.clear();
+    this.fixed.clear();
+  }
+
+  /** Looks at every bucket once and drops those that equal a fresh one, at once: the timer does the same in steps. */
+  sweep(): void {
+    this.sweeper.sweepAll();
+  }
+
+  override close(): void {
+    this.sweeper.stop();
+  }
+
+  /** One reading for a whole step, by what each algorithm counts on. */
+  private instant(): Readonly<Record<Algorithm, number>> {
+    return { gcra: this.clock.monotonic(), fixed: this.clock.wall() };
+  }
+
+  private now(bucket: Bucket): number {
+    return bucket.rate.algorithm === 'gcra' ? this.clock.monotonic() : this.clock.wall();
+  }
+
+  private table(bucket: Bucket): Table {
+    const { namespace } = bucket;
+    if (bucket.rate.algorithm === 'gcra') {
+      return this.gcra.get(namespace) ?? this.create(this.gcra, namespace, GcraTable);
+    }
+    return this.fixed.get(namespace) ?? this.create(this.fixed, namespace, FixedTable);
+  }
+
+  private create<T extends Table>(
+    tables: Map<string, T>,
+    namespace: string,
+    kind: new (maxKeys: number, onOverflow: () => void) => T,
+  ): T {
+    let reported = false;
+    const table = new kind(this.maxKeys, () => {
+      if (reported) return;
+      reported = true;
+      this.report({ type: 'overflow', namespace, maxKeys: this.maxKeys });
+    });
+    tables.set(namespace, table);
+    return table;
+  }
+
+  private *sweepable(): Iterable<{ table: Table; now: number }> {
+    for (const table of this.gcra.values()) yield { table, now: this.clock.monotonic() };
+    for (const table of this.fixed.values()) yield { table, now: this.clock.wall() };
+  }
+}

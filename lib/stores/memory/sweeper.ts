@@ -1,0 +1,51 @@
+// Drops expired buckets in steps that never hold up the event loop. No decision depends on it.
+
+import type { Table } from './table.js';
+
+/** How often a pass over all tables starts. */
+const PASS_EVERY_MS = 10_000;
+/** Most buckets looked at in one go. */
+const STEP = 1_000;
+
+export class Sweeper {
+  private readonly timer: NodeJS.Timeout;
+  private pending: Generator<void> | null = null;
+
+  constructor(private readonly tables: () => Iterable<{ table: Table; now: number }>) {
+    this.timer = setInterval(() => this.startPass(), PASS_EVERY_MS);
+    this.timer.unref();
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+    this.pending = null;
+  }
+
+  /** A whole pass at once. */
+  sweepAll(): void {
+    const pass = this.pass();
+    while (pass.next().done !== true);
+  }
+
+  private startPass(): void {
+    if (this.pending !== null) return;
+    this.pending = this.pass();
+    this.step();
+  }
+
+  private step(): void {
+    if (this.pending === null) return;
+    if (this.pending.next().done === true) this.pending = null;
+    else setImmediate(() => this.step()).unref();
+  }
+
+  private *pass(): Generator<void> {
+    for (const { table, now } of this.tables()) {
+      table.rewind();
+      for (let left = table.size; left > 0; left -= STEP) {
+        table.sweep(STEP, now);
+        yield;
+      }
+    }
+  }
+}

@@ -1,0 +1,49 @@
+// The port that every store implements: where buckets live and who reads the clock.
+
+import type { Bucket, Verdict } from '../algorithms/verdict.js';
+import type { Report } from '../events/event.js';
+
+/** A value now, or a promise of it where the store needs I/O. */
+export type MaybePromise<T> = T | Promise<T>;
+
+/** A charge to give back: the verdict of the charge, and how many of its cost units. */
+export interface Refund {
+  readonly charge: Verdict;
+  readonly cost: number;
+}
+
+/** Names a bucket without asking anything of it. */
+export interface BucketName {
+  readonly namespace: string;
+  readonly key: string;
+}
+
+/**
+ * Where buckets live. Also the injection token.
+ *
+ * Every call takes a list of different buckets and is one step: one round trip, one reading of the store's own clock.
+ * `timeout` is what is left of the request's time for stores, in milliseconds; a store that can't answer within it
+ * rejects and must not carry the command out later. Stores in process answer at once and ignore it.
+ */
+export abstract class RateLimitStore {
+  /** Where the store tells what an operator should know. The module sets it at boot. */
+  report: Report = () => {};
+
+  /** Charges every bucket, or none: a step that is refused costs nothing and creates nothing. */
+  abstract consume(buckets: readonly Bucket[], timeout: number): MaybePromise<Verdict[]>;
+
+  /** What `consume` would answer, charging nothing. */
+  abstract peek(buckets: readonly Bucket[], timeout: number): MaybePromise<Verdict[]>;
+
+  /** Charges every bucket whether it has room or not, for costs already incurred. GCRA fills up at one window. */
+  abstract charge(buckets: readonly Bucket[], timeout: number): MaybePromise<Verdict[]>;
+
+  /** Gives charges back: only in the window they were made, never more than they still occupy. */
+  abstract refund(refunds: readonly Refund[], timeout: number): MaybePromise<void>;
+
+  /** Forgets buckets, as if they were never charged. */
+  abstract clear(names: readonly BucketName[], timeout: number): MaybePromise<void>;
+
+  /** Releases what the store itself opened (timers, connections). Calling it twice is fine. */
+  abstract close(): MaybePromise<void>;
+}

@@ -3,6 +3,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { ApplicationConfig, DiscoveryService, MetadataScanner, ModulesContainer } from '@nestjs/core';
 import { badConfiguration } from '../errors.js';
+import { setupWarnings, unenforcedThrottles } from './boot-warnings.js';
 import { isRoute, routeIdentity } from './http/route-identity.js';
 import { RateLimitRuntime } from './rate-limit.runtime.js';
 import { GuardChain, guardsOf } from './throttle/guard-chain.js';
@@ -53,6 +54,8 @@ export class RateLimitBoot {
       this.warnOfUnknownAuth(plan, controller, method, handler);
     }
     if (findings.length > 0) throw badConfiguration('RateLimitModule', findings);
+    for (const warning of setupWarnings(runtime.store, runtime.options.address)) this.logger.warn(warning);
+    for (const warning of unenforcedThrottles(this.discovery, this.scanner)) this.logger.warn(warning);
     // Behind all global guards, those that main.ts bound included.
     this.config.useGlobalGuards(this.guard);
   }

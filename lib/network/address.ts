@@ -32,8 +32,10 @@ export const MAX_ADDRESS_LENGTH = 64;
 export function parseAddress(text: string): Address | null {
   const ipv4 = ipv4Text(text);
   if (ipv4 !== null) return { family: 4, text: ipv4 };
-  if (text.length > MAX_ADDRESS_LENGTH || !isIPv6(text)) return null;
-  const groups = ipaddr.IPv6.parse(withoutQuirks(text)).parts;
+  if (text.length > MAX_ADDRESS_LENGTH || text.endsWith('%')) return null;
+  const zone = text.indexOf('%');
+  const groups = ipv6Groups(zone < 0 ? text : text.slice(0, zone));
+  if (groups === null) return null;
   const embedded = embeddedIpv4(groups);
   if (embedded !== null) return { family: 4, text: embedded };
   return { family: 6, text: ipv6Text(groups), groups };
@@ -56,10 +58,9 @@ export function ipv6Text(groups: readonly number[]): string {
 
 // `::1.2.3.4` (IPv4-compatible, RFC 4291 §2.5.5.1) is read by ipaddr.js as the mapped `::ffff:1.2.3.4`, while the same
 // bits written `::102:304` are not. A leading zero group takes it past that rule without changing a bit.
-function withoutQuirks(text: string): string {
-  const zone = text.indexOf('%');
-  const address = zone < 0 ? text : text.slice(0, zone);
-  return /^::\d+\./.test(address) ? `0${address}` : address;
+function ipv6Groups(text: string): readonly number[] | null {
+  if (!isIPv6(text)) return null;
+  return ipaddr.IPv6.parse(/^::\d+\./.test(text) ? `0${text}` : text).parts;
 }
 
 function embeddedIpv4(groups: readonly number[]): string | null {

@@ -44,23 +44,25 @@ export function createHops(proxies: TrustedProxies, ipv6Prefix: number): (text: 
     return { client: Object.freeze(client), trusted: proxies.has(address) };
   }
 
-  function ipv6Hop(text: string): Hop | null {
-    const known = young.get(text);
-    if (known !== undefined) return known;
+  function recall(text: string): Hop | null {
     const hop = old.get(text) ?? parse(text);
     return hop === null ? null : remember(text, hop);
   }
 
-  // Made anew each time: that costs less than looking it up.
-  function ipv4Hop(text: string): Hop {
-    return { client: { address: text, network: text }, trusted: proxies.has({ family: 4, text }) };
+  function known(text: string): Hop | undefined {
+    const ipv4 = ipv4Text(text);
+    if (ipv4 === null) return young.get(text);
+    // Made anew each time: that costs less than looking it up.
+    return { client: { address: ipv4, network: ipv4 }, trusted: proxies.has({ family: 4, text: ipv4 }) };
   }
 
   return function hopOf(text) {
     if (text.length > MAX_ITEM_LENGTH) return null;
+    // Most texts are bare addresses: only what isn't known as one is searched for a port and brackets.
+    const hop = known(text);
+    if (hop !== undefined) return hop;
     const bare = bareAddress(text);
     if (bare === null) return null;
-    const ipv4 = ipv4Text(bare);
-    return ipv4 === null ? ipv6Hop(bare) : ipv4Hop(ipv4);
+    return (bare === text ? undefined : known(bare)) ?? recall(bare);
   };
 }

@@ -3,6 +3,7 @@
 import type { Rate } from '../algorithms/rate.js';
 import type { Bucket } from '../algorithms/verdict.js';
 import type { Report } from '../events/event.js';
+import { ignoreLate } from '../limiter/late-answer.js';
 import { digestKey, partitionKey } from '../limiter/partition-key.js';
 import { Policy } from '../limiter/policy.js';
 
@@ -49,6 +50,7 @@ export class RouteLimit<C extends Subject> {
     try {
       const text = by(call);
       if (typeof text === 'string' && text !== '') return text;
+      ignoreLate(text);
       this.reportUnusable(`by() returned ${text === '' ? 'an empty text' : typeof text}`);
     } catch (error) {
       this.reportUnusable(`by() threw ${error instanceof Error ? error.message : 'something'}`);

@@ -139,6 +139,8 @@ function resolveThrottles(
 ): readonly AppThrottle[] {
   if (throttle === null) return [];
   if (throttle === undefined) {
+    // Without one at boot routes stay free of any work; null at boot keeps the place for a later edit.
+    if (settings.read().throttle === undefined) return [];
     return [{ quota: {}, rate: liveQuota('throttle', null, settings, report, findings) }];
   }
   const list: readonly Quota[] = isList(throttle) ? throttle : [throttle];

@@ -15,12 +15,17 @@ export function setOnce(
   if (typeof holder !== 'function') {
     throw badConfiguration(where, ['only methods and classes can be decorated']);
   }
-  if (Reflect.hasOwnMetadata(key, holder)) {
+  if (hasOwnMetadata(key, holder)) {
     throw badConfiguration(where, [
       'it is decorated twice and one would be lost: use one decorator with a list',
     ]);
   }
   Reflect.defineMetadata(key, value, holder);
+}
+
+/** Whether a function itself carries the metadata, not one that it overrides or extends. */
+export function hasOwnMetadata(key: string, holder: object): boolean {
+  return Reflect.hasOwnMetadata(key, holder);
 }
 
 /** A target as messages name it: `Class.method` or `Class`. */
@@ -36,11 +41,23 @@ export function targetName(target: object, key?: string | symbol): string {
 export function findMetadata(key: string, controller: Function, method: string): unknown {
   for (let proto: unknown = controller.prototype; isObject(proto); proto = Object.getPrototypeOf(proto)) {
     const handler: unknown = Object.getOwnPropertyDescriptor(proto, method)?.value;
-    if (typeof handler === 'function' && Reflect.hasOwnMetadata(key, handler)) {
+    if (typeof handler === 'function' && hasOwnMetadata(key, handler)) {
       return Reflect.getOwnMetadata(key, handler);
     }
   }
   return Reflect.getMetadata(key, controller);
+}
+
+/** Everything that is said of a class, its bases and their methods. */
+export function allMetadata(key: string, controller: Function): unknown[] {
+  const holders: unknown[] = [controller];
+  for (let proto: unknown = controller.prototype; isObject(proto); proto = Object.getPrototypeOf(proto)) {
+    for (const { value } of Object.values(Object.getOwnPropertyDescriptors(proto))) holders.push(value);
+  }
+  return holders
+    .filter((holder) => typeof holder === 'function')
+    .map((holder) => Reflect.getMetadata(key, holder))
+    .filter((found) => found !== undefined);
 }
 
 function isObject(value: unknown): value is object {

@@ -10,13 +10,24 @@ export type Throttles = readonly (Quota | string)[];
 
 export const THROTTLE_KEY = 'tollgate:throttle';
 
-/** A quota whose literal limit and duration the compiler checks. */
-type Checked<Q> = Q extends { readonly limit: infer L; readonly per: infer P }
-  ? Q & {
-      readonly limit: L extends number ? PositiveInteger<L> : L;
-      readonly per: P extends string ? Duration<P> : P;
-    }
-  : Q;
+/** What the compiler checks of each quota: literals by their value, names by whether a quota has such a field. */
+type Checked<Q> = Q extends string
+  ? Q
+  : Q extends readonly unknown[]
+    ? { readonly [I in keyof Q]: Checked<Q[I]> }
+    : { readonly [K in keyof Q]: CheckedField<K, Q[K]> };
+
+type CheckedField<K, V> = K extends 'limit'
+  ? V extends number
+    ? PositiveInteger<V>
+    : V
+  : K extends 'per'
+    ? V extends string
+      ? Duration<V>
+      : V
+    : K extends keyof Quota
+      ? V
+      : 'a quota has no such field';
 
 /**
  * Limits calls, per user, and per client network for guests; a handler's own replaces the controller's, and both
@@ -25,7 +36,7 @@ type Checked<Q> = Q extends { readonly limit: infer L; readonly per: infer P }
  * @throws TollgateError when a number, a duration or a field is wrong, or when a target is decorated twice.
  */
 export function Throttle<const Q extends Quota | string | Throttles>(
-  quota: Q extends readonly unknown[] ? { readonly [I in keyof Q]: Checked<Q[I]> } : Checked<Q>,
+  quota: Q & Checked<Q>,
 ): MethodDecorator & ClassDecorator;
 export function Throttle(quota: Quota | string | Throttles): MethodDecorator & ClassDecorator {
   const throttles: Throttles = isList(quota) ? [...quota] : [quota];

@@ -1,11 +1,11 @@
-// Puts the per-IP limit in front of body parsing and routing, behind CORS: the one place where a refusal is cheap,
-// counts everything a client sends, and can still be read by a browser.
+// Puts the per-IP limit in front of body parsing, static files and routing: where a refusal is cheap, and everything
+// that a client sends is counted. Behind CORS where possible, so that a browser can read the refusal.
 
 import type { HttpAdapterHost } from '@nestjs/core';
 import type { HttpLimits } from './http-limits.js';
 import { proceed, type Next } from './proceed.js';
 import type { FrameworkRequest } from './request-state.js';
-import type { FrameworkResponse } from './response.js';
+import { exposeHeaders, type FrameworkResponse } from './response.js';
 
 type Middleware = (request: FrameworkRequest, response: FrameworkResponse, next: Next) => void;
 type Adapter = HttpAdapterHost['httpAdapter'];
@@ -17,6 +17,8 @@ interface FastifyInstance {
 
 export class HttpInstall {
   private installed = false;
+  /** The app's CORS middleware, where it was added behind ours: a refusal runs it first. */
+  private cors: Middleware | null = null;
 
   constructor(private readonly limits: HttpLimits) {}
 
@@ -36,15 +38,38 @@ export class HttpInstall {
       this.install(adapter);
       return;
     }
-    const { enableCors, registerParserMiddleware } = adapter;
+    const { enableCors, registerParserMiddleware, useStaticAssets } = adapter;
     adapter.enableCors = (...args) => {
-      enableCors.apply(adapter, args);
-      this.install(adapter);
+      this.addCors(adapter, () => enableCors.apply(adapter, args));
     };
     adapter.registerParserMiddleware = (...args) => {
       this.install(adapter);
       registerParserMiddleware.apply(adapter, args);
     };
+    adapter.useStaticAssets = (...args) => {
+      this.install(adapter);
+      return useStaticAssets.apply(adapter, args);
+    };
+  }
+
+  /** Installs behind CORS; where static files led to an earlier place, remembers how CORS answers. */
+  private addCors(adapter: Adapter, enable: () => void): void {
+    if (!this.installed) {
+      enable();
+      this.install(adapter);
+      return;
+    }
+    const { use } = adapter;
+    adapter.use = (middleware: Middleware) => {
+      this.cors = middleware;
+      return use.call(adapter, middleware);
+    };
+    enable();
+    adapter.use = use;
+    adapter.use(((request, response, next) => {
+      if (request.headers.origin !== undefined) exposeHeaders(response);
+      next();
+    }) satisfies Middleware);
   }
 
   private install(adapter: Adapter): void {
@@ -59,6 +84,24 @@ export class HttpInstall {
   }
 
   private readonly middleware: Middleware = (request, response, next) => {
-    proceed(() => this.limits.onRequest(request, response), next);
+    proceed(
+      () => this.limits.onRequest(request, response),
+      (refusal) => {
+        if (refusal === undefined || this.cors === null) next(refusal);
+        else this.refuseWithCors(request, response, next, refusal);
+      },
+    );
   };
+
+  private refuseWithCors(
+    request: FrameworkRequest,
+    response: FrameworkResponse,
+    next: Next,
+    refusal: unknown,
+  ): void {
+    this.cors?.(request, response, () => {
+      if (request.headers.origin !== undefined) exposeHeaders(response);
+      next(refusal);
+    });
+  }
 }

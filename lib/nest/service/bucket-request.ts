@@ -40,12 +40,11 @@ export class BucketRequests {
   private readonly named = new Map<string, Countable>();
   private readonly inline = new WeakMap<NamedQuota, Countable>();
 
+  /** `policies` are looked at when they are first asked for: at construction the boot has not checked them. */
   constructor(
-    policies: ReadonlyMap<string, Quota>,
+    private readonly policies: ReadonlyMap<string, Quota>,
     private readonly report: Report,
-  ) {
-    for (const [name, quota] of policies) this.named.set(name, this.countable(name, quota));
-  }
+  ) {}
 
   /** @throws RangeError on a wrong cost or two requests of one bucket; TollgateError on an unknown policy. */
   buckets(requests: readonly BucketRequest[]): Bucket[] {
@@ -68,13 +67,19 @@ export class BucketRequests {
   }
 
   private ofName(name: string): Countable {
-    const countable = this.named.get(name);
-    if (countable !== undefined) return countable;
-    const known = [...this.named.keys()].join(', ') || 'none';
-    throw new TollgateError(
-      'TOLLGATE_UNKNOWN_POLICY',
-      `no policy is called '${name}': policies declares ${known}`,
-    );
+    const known = this.named.get(name);
+    if (known !== undefined) return known;
+    const quota = this.policies.get(name);
+    if (quota === undefined) {
+      const declared = [...this.policies.keys()].join(', ') || 'none';
+      throw new TollgateError(
+        'TOLLGATE_UNKNOWN_POLICY',
+        `no policy is called '${name}': policies declares ${declared}`,
+      );
+    }
+    const countable = this.countable(name, quota);
+    this.named.set(name, countable);
+    return countable;
   }
 
   private ofQuota(quota: NamedQuota): Countable {

@@ -78,7 +78,8 @@ export function findGuards(
   let unreachable = false;
   for (const module of modules.values()) {
     for (const [token, wrapper] of [...module.injectables, ...module.providers]) {
-      if (token !== type && !isKindOf(wrapper.metatype, type)) continue;
+      // By its token too: a test puts something else in the place of a guard.
+      if (!isKindOf(token, type) && !isKindOf(wrapper.metatype, type)) continue;
       if (!wrapper.isDependencyTreeStatic() || wrapper.isTransient) unreachable = true;
       else if (isGuard(wrapper.instance)) instances.add(wrapper.instance);
     }

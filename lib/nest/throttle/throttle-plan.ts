@@ -5,8 +5,12 @@ import type { Report } from '../../events/event.js';
 import { RouteLimit } from '../../policies/route.js';
 import type { Call } from '../call.js';
 import type { ResolvedOptions } from '../config/resolved-options.js';
-import { findMetadata } from '../decorators/metadata.js';
-import { SKIP_THROTTLE_KEY, type SkippedThrottles } from '../decorators/skip-throttle.decorator.js';
+import { allMetadata, findMetadata } from '../decorators/metadata.js';
+import {
+  isSkipped,
+  SKIP_THROTTLE_KEY,
+  type SkippedThrottles,
+} from '../decorators/skip-throttle.decorator.js';
 import { THROTTLE_KEY, type Throttles } from '../decorators/throttle.decorator.js';
 import { rateOf, type Quota } from '../quota.js';
 
@@ -33,13 +37,16 @@ export class ThrottlePlanner {
     const where = `${controller.name}.${method}`;
     const own = throttlesOf(controller, method);
     const limits = own === null ? this.appLimits(identity) : this.ownLimits(own, identity, where, findings);
+    checkNames(limits, own === null ? 'throttle' : `@Throttle() on ${where}`, findings);
     return this.withoutSkipped(limits, controller, method, where, findings);
   }
 
   private appLimits(identity: string): RouteLimit<Call>[] {
     return this.options.throttles.map(({ quota, rate }, index) => {
-      const name = quota.name ?? (index === 0 ? identity : `${identity} #${index + 1}`);
-      const counter = quota.shared === true ? name : `${identity} #${index + 1}`;
+      const own = `${identity} #${index + 1}`;
+      const unnamed = quota.shared === true ? `throttle #${index + 1}` : index === 0 ? identity : own;
+      const name = quota.name ?? unnamed;
+      const counter = quota.shared === true ? `shared ${name}` : own;
       return new RouteLimit(name, `app ${counter}`, rate, quota.by ?? 'user', this.report);
     });
   }
@@ -102,15 +109,29 @@ export class ThrottlePlanner {
     const skip = skippedOf(controller, method);
     if (typeof skip === 'boolean') return skip ? [] : limits;
     for (const name of Object.keys(skip)) {
-      if (!limits.some((limit) => limit.name === name) && !this.isKnown(name)) {
+      if (!this.isKnown(name, controller)) {
         findings.push(`@SkipThrottle() on ${where} names '${name}', which is no policy and no quota's name`);
       }
     }
-    return limits.filter((limit) => !skip[limit.name]);
+    return limits.filter(({ name }) => !(Object.hasOwn(skip, name) && skip[name]));
   }
 
-  private isKnown(name: string): boolean {
-    return this.options.policies.has(name) || this.options.throttles.some(({ quota }) => quota.name === name);
+  /** Whether policies, the module's throttles or any quota of the controller go by a name. */
+  private isKnown(name: string, controller: Function): boolean {
+    if (this.options.policies.has(name)) return true;
+    const declared = allMetadata(THROTTLE_KEY, controller).filter(isThrottles).flat();
+    const quotas = [...declared, ...this.options.throttles.map(({ quota }) => quota)];
+    return quotas.some((quota) => typeof quota === 'object' && quota.name === name);
+  }
+}
+
+/** A name is how a limit is shown and skipped, and where shared how it is counted: once per handler. */
+function checkNames(limits: readonly RouteLimit<Call>[], where: string, findings: string[]): void {
+  const names = new Set<string>();
+  for (const { name } of limits) {
+    const finding = `${where} has two limits called '${name}': give each a name of its own`;
+    if (names.has(name) && !findings.includes(finding)) findings.push(finding);
+    names.add(name);
   }
 }
 
@@ -127,10 +148,6 @@ function isThrottles(value: unknown): value is Throttles {
 function skippedOf(controller: Function, method: string): SkippedThrottles {
   const found = findMetadata(SKIP_THROTTLE_KEY, controller, method);
   return isSkipped(found) ? found : false;
-}
-
-function isSkipped(value: unknown): value is SkippedThrottles {
-  return typeof value === 'boolean' || (typeof value === 'object' && value !== null);
 }
 
 /** Throws when there are findings: the boot fails, with all of them. */

@@ -54,7 +54,8 @@ export class MemoryStore extends RateLimitStore {
     const now = this.instant();
     const verdicts = buckets.map((bucket) => this.table(bucket).peek(bucket, now[bucket.rate.algorithm]));
     if (!allAllowed(verdicts)) return verdicts;
-    return buckets.map((bucket) => this.table(bucket).consume(bucket, now[bucket.rate.algorithm]));
+    const charges = buckets.map((bucket) => this.table(bucket).consume(bucket, now[bucket.rate.algorithm]));
+    return allAllowed(charges) ? charges : this.undone(charges, now);
   }
 
   override peek(buckets: readonly Bucket[]): Verdict[] {
@@ -93,6 +94,15 @@ export class MemoryStore extends RateLimitStore {
 
   override close(): void {
     this.sweeper.stop();
+  }
+
+  /** Two newcomers met in the shared bucket of a full table: it had room for each, but not for both. */
+  private undone(charges: readonly Verdict[], now: Readonly<Record<Algorithm, number>>): Verdict[] {
+    for (const charge of charges) {
+      const { cost, rate } = charge.bucket;
+      this.table(charge.bucket).refund({ charge, cost }, now[rate.algorithm]);
+    }
+    return charges.map((charge) => ({ ...charge, taken: 0 }));
   }
 
   /** One reading for a whole step, by what each algorithm counts on. */

@@ -14,7 +14,7 @@ export class Slots {
   /** `width` numbers per slot. */
   numbers: Float64Array;
   private readonly index = new Map<string, number>();
-  private readonly keys: string[] = [''];
+  private keys: string[] = [''];
   private cursor = 0;
 
   constructor(
@@ -89,7 +89,10 @@ export class Slots {
 
   private shrink(): void {
     const { length } = this.numbers;
-    if (length > SMALLEST * this.width && this.keys.length * this.width * 4 < length) this.resize(length / 2);
+    if (length <= SMALLEST * this.width || this.keys.length * this.width * 4 >= length) return;
+    this.resize(length / 2);
+    // A copy: an array that lost its elements one by one keeps the memory of all of them.
+    this.keys = this.keys.slice();
   }
 
   private resize(length: number): void {

@@ -16,7 +16,7 @@ export class FakeClock implements Clock {
   private monotonicNow = MONOTONIC_START;
   private wallNow: number;
 
-  /** `start` is the wall time; default 2026-01-01T00:00:00Z, where a window of each length but odd ones begins. */
+  /** `start` is the wall time; default 2026-01-01T00:00:00Z, where a minute, an hour and a day begin. */
   constructor(start: Date = new Date('2026-01-01T00:00:00Z')) {
     this.wallNow = microsecondsOf(start);
   }

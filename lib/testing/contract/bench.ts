@@ -78,7 +78,7 @@ export class Bench {
     await this.store.clear(names, TIMEOUT);
   }
 
-  /** How many of `calls` consumes, all under way at once, were admitted. */
+  /** What was admitted of `calls` consumes, all under way at once. */
   async race(calls: number, bucket: Bucket): Promise<Verdict[]> {
     const verdicts = await Promise.all(Array.from({ length: calls }, () => this.consume(bucket)));
     return verdicts.filter((verdict) => verdict.allowed);

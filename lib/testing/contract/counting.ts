@@ -66,6 +66,8 @@ export function counting(specify: Specify): void {
         const look = await bench.consume(bucket, 0);
         assert.deepEqual([look.allowed, look.remaining], [true, 0]);
         assert.equal((await bench.charge(bucket, 0)).taken, 0);
+        await bench.charge(bucket, 10);
+        assert.equal((await bench.consume(bucket, 0)).allowed, true);
       },
     );
 

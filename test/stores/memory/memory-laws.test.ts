@@ -12,6 +12,8 @@ const times = fc.oneof(
   fc.constant(0),
   fc.integer({ min: 1, max: 1_000_000 }),
   fc.integer({ min: 1, max: 2 * MINUTE }),
+  // To the last half second of a window, and past it.
+  fc.constantFrom(500_000, MINUTE - 500_000),
 );
 
 /** Calls of eight clients on one policy of odd numbers, whose limit and window change midway. */

@@ -69,6 +69,19 @@ describe('Sweeper', () => {
     sweeper.stop();
   });
 
+  it('misses nothing, wherever a search for room had stopped', () => {
+    const table = tableOf(2_500, 1);
+    for (let i = 1; i < 2_499; i++) {
+      table.charge({ policy: 'p', namespace: 'p', key: `k${i}`, cost: 1, rate }, MINUTE);
+    }
+    // The first and the last are left: the last one moves into the gap of the first.
+    table.sweep(700, 1);
+    const sweeper = new Sweeper(() => [{ table, now: 1 + MINUTE }]);
+    sweeper.sweepAll();
+    expect(table.size).toBe(2_498);
+    sweeper.stop();
+  });
+
   it('passes over every table, and again every ten seconds', () => {
     const tables = [tableOf(10, 1), tableOf(1_500, 1), tableOf(0, 1)];
     let now = 1;

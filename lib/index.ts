@@ -33,9 +33,16 @@ export type { Receipt } from './limiter/receipt.js';
 export type { Decision, RefusalReason } from './algorithms/decision.js';
 
 // Stores
-export { RateLimitStore, type BucketName, type MaybePromise, type Refund } from './stores/store.js';
+export {
+  RateLimitStore,
+  type BucketName,
+  type LeaseCall,
+  type MaybePromise,
+  type Refund,
+} from './stores/store.js';
 export { MemoryStore, type MemoryStoreOptions } from './stores/memory/memory.store.js';
 export type { Clock } from './stores/clock.js';
+export type { LeaseReply, LeaseRequest } from './algorithms/lease.js';
 export type { Bucket, Verdict } from './algorithms/verdict.js';
 export type { Algorithm, Rate } from './algorithms/rate.js';
 

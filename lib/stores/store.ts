@@ -1,12 +1,13 @@
 // The port that every store implements: where buckets live and who reads the clock.
 
+import type { LeaseReply, LeaseRequest } from '../algorithms/lease.js';
 import type { Bucket, Verdict } from '../algorithms/verdict.js';
 import type { Report } from '../events/event.js';
 
 /** A value now, or a promise of it where the store needs I/O. */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** A charge to give back: the verdict of the charge, and how many of its cost units. */
+/** A charge to give back: the very verdict that the store answered, and how many of its cost units. */
 export interface Refund {
   readonly charge: Verdict;
   readonly cost: number;
@@ -18,12 +19,22 @@ export interface BucketName {
   readonly key: string;
 }
 
+/** One call of a purse to the account it borrows from. */
+export interface LeaseCall {
+  readonly account: BucketName;
+  readonly request: LeaseRequest;
+}
+
 /**
  * Where buckets live. Also the injection token.
  *
- * Every call takes a list of different buckets and is one step: one round trip, one reading of the store's own clock.
+ * Every call takes a list of different buckets, whose order means nothing, and is one step: one round trip, one
+ * reading of the store's own clock. A store whose buckets lie on several servers may need a round trip for each and
+ * give back what it took too much: it may refuse too often for a moment, never admit too much.
+ *
  * `timeout` is what is left of the request's time for stores, in milliseconds; a store that can't answer within it
- * rejects and must not carry the command out later. Stores in process answer at once and ignore it.
+ * rejects, must not carry the command out later, and is never asked again for what may have been done. A rejected
+ * charge, refund or clear may have been done in part. Stores in process answer at once and ignore it.
  */
 export abstract class RateLimitStore {
   /** Where the store tells what an operator should know. The module sets it at boot. */
@@ -38,11 +49,20 @@ export abstract class RateLimitStore {
   /** Charges every bucket whether it has room or not, for costs already incurred. GCRA fills up at one window. */
   abstract charge(buckets: readonly Bucket[], timeout: number): MaybePromise<Verdict[]>;
 
-  /** Gives charges back: only in the window they were made, never more than they still occupy. */
+  /**
+   * Gives charges back: only in the window they were made, never more than they still occupy. Two charges of one
+   * bucket may be in one list.
+   */
   abstract refund(refunds: readonly Refund[], timeout: number): MaybePromise<void>;
 
-  /** Forgets buckets, as if they were never charged. */
+  /** Forgets buckets, as if they were never charged. Accounts are not touched: that would mint points. */
   abstract clear(names: readonly BucketName[], timeout: number): MaybePromise<void>;
+
+  /**
+   * Lets purses settle with their accounts (source C): independent calls, not all or nothing. After a rejection a
+   * purse repeats its call with the same `seq`, which is safe whatever became of the first.
+   */
+  abstract lease(calls: readonly LeaseCall[], timeout: number): MaybePromise<LeaseReply[]>;
 
   /** Releases what the store itself opened (timers, connections). Calling it twice is fine. */
   abstract close(): MaybePromise<void>;

@@ -5,6 +5,7 @@ import { Bench, type Specify } from './contract/bench.js';
 import { clockSteps } from './contract/clock-steps.js';
 import { counting } from './contract/counting.js';
 import { debts } from './contract/debts.js';
+import { leases } from './contract/leases.js';
 import { lists } from './contract/lists.js';
 import { liveLimits } from './contract/live-limits.js';
 import { names } from './contract/names.js';
@@ -53,6 +54,7 @@ export function storeContract<Store extends RateLimitStore>(options: StoreContra
     });
   };
   counting(specify);
+  leases(specify);
   lists(specify);
   debts(specify);
   refunds(specify);

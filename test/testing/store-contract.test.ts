@@ -1,10 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import type { LeaseReply } from '../../lib/algorithms/lease.js';
 import { createRate } from '../../lib/algorithms/rate.js';
 import type { Bucket, Verdict } from '../../lib/algorithms/verdict.js';
 import type { Clock } from '../../lib/stores/clock.js';
 import { MemoryStore } from '../../lib/stores/memory/memory.store.js';
-import { RateLimitStore, type BucketName, type Refund } from '../../lib/stores/store.js';
+import { RateLimitStore, type BucketName, type LeaseCall, type Refund } from '../../lib/stores/store.js';
 import type { FakeClock } from '../../lib/testing/fake-clock.js';
 import { storeContract } from '../../lib/testing/store-contract.js';
 
@@ -45,6 +46,11 @@ class RemoteStore extends RateLimitStore {
   override async clear(names: readonly BucketName[], _timeout: number): Promise<void> {
     await turn();
     this.server.clear(names);
+  }
+
+  override async lease(calls: readonly LeaseCall[], _timeout: number): Promise<LeaseReply[]> {
+    await turn();
+    return this.server.lease(calls);
   }
 
   override async close(): Promise<void> {
@@ -133,6 +139,37 @@ const BROKEN: readonly [string, RegExp, (clock: FakeClock) => RemoteStore][] = [
           if (!verdicts.every((verdict) => verdict.allowed)) return verdicts;
           await turn();
           return this.server.charge(buckets).map((verdict) => ({ ...verdict, allowed: true, retryAfter: 0 }));
+        }
+      })(clock),
+  ],
+  [
+    'takes a repeated lease call for a new one',
+    /repeated with its seq/,
+    (clock) =>
+      new (class extends RemoteStore {
+        private calls = 0;
+
+        override async lease(calls: readonly LeaseCall[]) {
+          this.calls++;
+          const { calls: seq } = this;
+          return this.server.lease(
+            calls.map(({ account, request }) => ({ account, request: { ...request, seq } })),
+          );
+        }
+      })(clock),
+  ],
+  [
+    'lets every purse have what it needs',
+    /borrow from one balance/,
+    (clock) =>
+      new (class extends RemoteStore {
+        override async lease(calls: readonly LeaseCall[]) {
+          return this.server
+            .lease(calls)
+            .map((reply, index) => ({
+              ...reply,
+              granted: Math.max(reply.granted, calls[index].request.need),
+            }));
         }
       })(clock),
   ],

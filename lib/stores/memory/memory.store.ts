@@ -1,13 +1,15 @@
 // Buckets in this process: the default store. Answers at once, bounded per policy, swept in small steps.
 
+import type { LeaseReply } from '../../algorithms/lease.js';
 import type { Algorithm } from '../../algorithms/rate.js';
 import { allAllowed, type Bucket, type Verdict } from '../../algorithms/verdict.js';
 import { badConfiguration } from '../../errors.js';
 import { systemClock, type Clock } from '../clock.js';
-import { RateLimitStore, type BucketName, type Refund } from '../store.js';
+import { RateLimitStore, type BucketName, type LeaseCall, type Refund } from '../store.js';
 import { FixedTable } from './fixed-table.js';
 import { GcraTable } from './gcra-table.js';
-import { Sweeper } from './sweeper.js';
+import { LeaseAccounts } from './lease-accounts.js';
+import { Sweeper, type Sweepable } from './sweeper.js';
 import type { Table } from './table.js';
 
 export interface MemoryStoreOptions {
@@ -17,9 +19,13 @@ export interface MemoryStoreOptions {
   readonly clock?: Clock;
 }
 
+/** One moment, by what each algorithm counts on. */
+type Instant = Readonly<Record<Algorithm, number>>;
+
 export class MemoryStore extends RateLimitStore {
   private readonly gcra = new Map<string, GcraTable>();
   private readonly fixed = new Map<string, FixedTable>();
+  private readonly accounts = new LeaseAccounts();
   private readonly clock: Clock;
   private readonly maxKeys: number;
   private readonly sweeper: Sweeper;
@@ -38,7 +44,7 @@ export class MemoryStore extends RateLimitStore {
     this.sweeper = new Sweeper(() => this.sweepable());
   }
 
-  /** How many keys are held, over all namespaces. */
+  /** How many buckets are held, over all namespaces. */
   get size(): number {
     let size = 0;
     for (const table of this.gcra.values()) size += table.size;
@@ -52,15 +58,14 @@ export class MemoryStore extends RateLimitStore {
       return [this.table(bucket).consume(bucket, this.now(bucket))];
     }
     const now = this.instant();
-    const verdicts = buckets.map((bucket) => this.table(bucket).peek(bucket, now[bucket.rate.algorithm]));
+    const verdicts = this.peekAt(buckets, now);
     if (!allAllowed(verdicts)) return verdicts;
     const charges = buckets.map((bucket) => this.table(bucket).consume(bucket, now[bucket.rate.algorithm]));
-    return allAllowed(charges) ? charges : this.undone(charges, now);
+    return allAllowed(charges) ? charges : this.undone(buckets, charges, now);
   }
 
   override peek(buckets: readonly Bucket[]): Verdict[] {
-    const now = this.instant();
-    return buckets.map((bucket) => this.table(bucket).peek(bucket, now[bucket.rate.algorithm]));
+    return this.peekAt(buckets, this.instant());
   }
 
   override charge(buckets: readonly Bucket[]): Verdict[] {
@@ -85,6 +90,7 @@ export class MemoryStore extends RateLimitStore {
   clearAll(): void {
     this.gcra.clear();
     this.fixed.clear();
+    this.accounts.clear();
   }
 
   /** Looks at every bucket once and drops those that equal a fresh one, at once: the timer does the same in steps. */
@@ -92,21 +98,34 @@ export class MemoryStore extends RateLimitStore {
     this.sweeper.sweepAll();
   }
 
+  override lease(calls: readonly LeaseCall[]): LeaseReply[] {
+    const now = this.clock.monotonic();
+    return calls.map((call) => this.accounts.lease(call, now));
+  }
+
   override close(): void {
     this.sweeper.stop();
   }
 
+  private peekAt(buckets: readonly Bucket[], now: Instant): Verdict[] {
+    return buckets.map((bucket) => this.table(bucket).peek(bucket, now[bucket.rate.algorithm]));
+  }
+
   /** Two newcomers met in the shared bucket of a full table: it had room for each, but not for both. */
-  private undone(charges: readonly Verdict[], now: Readonly<Record<Algorithm, number>>): Verdict[] {
+  private undone(buckets: readonly Bucket[], charges: readonly Verdict[], now: Instant): Verdict[] {
     for (const charge of charges) {
       const { cost, rate } = charge.bucket;
       this.table(charge.bucket).refund({ charge, cost }, now[rate.algorithm]);
     }
-    return charges.map((charge) => ({ ...charge, taken: 0 }));
+    const states = this.peekAt(buckets, now);
+    return states.map((state, index) => {
+      const { allowed, retryAfter } = charges[index];
+      return { ...state, allowed, retryAfter };
+    });
   }
 
-  /** One reading for a whole step, by what each algorithm counts on. */
-  private instant(): Readonly<Record<Algorithm, number>> {
+  /** One reading for a whole step. */
+  private instant(): Instant {
     return { gcra: this.clock.monotonic(), fixed: this.clock.wall() };
   }
 
@@ -137,7 +156,8 @@ export class MemoryStore extends RateLimitStore {
     return table;
   }
 
-  private *sweepable(): Iterable<{ table: Table; now: number }> {
+  private *sweepable(): Iterable<{ table: Sweepable; now: number }> {
+    yield { table: this.accounts, now: this.clock.monotonic() };
     for (const table of this.gcra.values()) yield { table, now: this.clock.monotonic() };
     for (const table of this.fixed.values()) yield { table, now: this.clock.wall() };
   }

@@ -1,17 +1,24 @@
 // Drops expired buckets in steps that never hold up the event loop. No decision depends on it.
 
-import type { Table } from './table.js';
-
 /** How often a pass over all tables starts. */
 const PASS_EVERY_MS = 10_000;
 /** Most buckets looked at in one go. */
 const STEP = 1_000;
 
+/** What can be swept: a table of buckets, the accounts. */
+export interface Sweepable {
+  readonly size: number;
+  /** Lets the next `sweep` start from the beginning. */
+  rewind(): void;
+  /** Looks at up to `count` entries and drops those that equal a fresh one; how many went. */
+  sweep(count: number, now: number): number;
+}
+
 export class Sweeper {
   private readonly timer: NodeJS.Timeout;
   private pending: Generator<void> | null = null;
 
-  constructor(private readonly tables: () => Iterable<{ table: Table; now: number }>) {
+  constructor(private readonly tables: () => Iterable<{ table: Sweepable; now: number }>) {
     this.timer = setInterval(() => this.startPass(), PASS_EVERY_MS);
     this.timer.unref();
   }

@@ -1,7 +1,7 @@
 // Fixed windows, aligned to the epoch (source A, SA-04): a count that empties when the wall clock enters a new window.
 //
 // Two full windows can meet at a boundary, so up to twice the limit passes within one window's length. That is what
-// source A asks for; use GCRA where it matters.
+// source A asks for. GCRA has no double burst: a full bucket drains at the quota's rate.
 
 import type { Rate } from './rate.js';
 import type { Bucket, Verdict } from './verdict.js';

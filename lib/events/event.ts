@@ -1,5 +1,7 @@
 // What the limiter has to tell an operator, as typed events.
 
+import type { Decision } from '../algorithms/decision.js';
+
 /** Newcomers to a full table began to share one bucket. */
 export interface OverflowEvent {
   readonly type: 'overflow';
@@ -32,8 +34,51 @@ export interface UnusableKeyEvent {
   readonly problem: string;
 }
 
+/** What kind of limit decided. */
+export type LimitKind =
+  /** The per-IP limit. */
+  | 'ip'
+  /** The throttles of a handler, or of hand-written middleware. */
+  | 'route';
+
+/** What every decision about a call tells. */
+interface Decided {
+  readonly limit: LimitKind;
+  readonly decision: Decision;
+  /** The client's address; null when unknown. */
+  readonly address: string | null;
+  /** What the address is counted by. */
+  readonly network: string;
+  readonly user: string | null;
+  /** The limit is on trial: a refusal is told here and refuses nothing. */
+  readonly dryRun: boolean;
+}
+
+/** A step decided about a call, either way. Emitted only while somebody listens. */
+export interface DecisionEvent extends Decided {
+  readonly type: 'decision';
+}
+
+/** A call was refused, or would have been. */
+export interface RefusalEvent extends Decided {
+  readonly type: 'refusal';
+}
+
+/** Audit rows were lost. */
+export interface AuditLostEvent {
+  readonly type: 'audit-lost';
+  readonly problem: string;
+}
+
 export type RateLimitEvent =
-  OverflowEvent | ForwardingIgnoredEvent | UnknownAddressEvent | InvalidSettingEvent | UnusableKeyEvent;
+  | DecisionEvent
+  | RefusalEvent
+  | AuditLostEvent
+  | OverflowEvent
+  | ForwardingIgnoredEvent
+  | UnknownAddressEvent
+  | InvalidSettingEvent
+  | UnusableKeyEvent;
 
 /** Takes an event and returns at once. Never throws. */
 export type Report = (event: RateLimitEvent) => void;

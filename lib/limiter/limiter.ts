@@ -19,6 +19,7 @@ export class Limiter {
   }
 
   peek(buckets: readonly Bucket[]): MaybePromise<Verdict[]> {
+    if (!this.enabled) return this.ignore(buckets);
     return this.store.peek(buckets, this.timeout);
   }
 

@@ -3,6 +3,7 @@
 
 import { createRate, rateProblem, show, type Algorithm, type Rate } from '../algorithms/rate.js';
 import type { Report } from '../events/event.js';
+import { ignoreLate } from './late-answer.js';
 import { parseQuota } from './quota-text.js';
 
 /** A quota in settings. Null turns the limit off; undefined keeps what holds. */
@@ -69,6 +70,7 @@ export class LiveLimit {
       return this.rate;
     }
     if (limit === this.rate.limit) return this.rate;
+    ignoreLate(limit);
     const problem = rateProblem(this.algorithm, limit, this.window);
     if (problem === null && typeof limit === 'number') {
       this.rate = createRate(this.algorithm, limit, this.window);

@@ -4,7 +4,8 @@ import type { ExecutionContext } from '@nestjs/common';
 import type { Decision } from '../algorithms/decision.js';
 import type { Verdict } from '../algorithms/verdict.js';
 
-export type Transport = 'http' | 'ws' | 'graphql' | 'rpc';
+/** How a call came; `'service'`: by the app's own code, outside of any request. */
+export type Transport = 'http' | 'ws' | 'graphql' | 'rpc' | 'service';
 
 /** A call as `limit`, `by` and `skipIf` see it. */
 export interface Call {

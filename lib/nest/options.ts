@@ -29,9 +29,15 @@ export interface RateLimitOptions extends AddressOptions {
   readonly perIp?: PerIpQuota | null;
   /** The app's guards that authenticate: throttles run right behind them. Default: behind all global guards. */
   readonly authGuard?: GuardType | readonly GuardType[] | null;
-  /** Who a request was authenticated as. Default `user.id ?? user.sub ?? user.userId` of the request. */
+  /**
+   * Who a request was authenticated as. Default `user.id ?? user.sub ?? user.userId` of the request. Middleware made
+   * with `throttle()` runs before any handler is known and always reads `request.user`.
+   */
   readonly identify?: Identify;
-  /** True lets a call pass unlimited and uncounted, by the per-IP limit and by route throttles. */
+  /**
+   * True lets a call pass unlimited and uncounted. Asked twice: before the per-IP limit, when nobody is authenticated
+   * yet (`user` and `context` are null), and before route throttles.
+   */
   readonly skipIf?: ((call: Call) => boolean) | null;
   /** A throttle for every route that has none of its own, each route with its own counter. Default none. */
   readonly throttle?: Quota | readonly Quota[] | null;

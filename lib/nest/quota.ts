@@ -9,7 +9,10 @@ import type { Call } from './call.js';
 
 /** A limit per window. */
 export interface Quota {
-  /** Calls or cost units per window, a whole number above 0; a function is asked on every call. */
+  /**
+   * Calls or cost units per window, a whole number above 0. A function is asked on every call; when it gives no valid
+   * limit the last good one holds, at first 1.
+   */
   readonly limit: number | ((call: Call) => number);
   /** The window: a whole number followed by ms, s, m or h, such as `'1m'`. */
   readonly per: string;

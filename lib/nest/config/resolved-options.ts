@@ -96,6 +96,9 @@ function resolvePerIp(
 ): () => Rate | null {
   if (perIp === null) return () => null;
   if (perIp === undefined) return liveQuota('perIp', DEFAULT_PER_IP, settings, report, findings);
+  for (const key of Object.keys(perIp)) {
+    if (key !== 'limit' && key !== 'per') findings.push(`perIp.${key} is unknown: perIp has limit and per`);
+  }
   const limit: unknown = perIp.limit;
   if (typeof limit !== 'function') {
     const parsed = parseQuota(perIp, 'gcra');

@@ -4,15 +4,24 @@
 import type { HttpAdapterHost } from '@nestjs/core';
 import type { HttpLimits } from './http-limits.js';
 import { proceed, type Next } from './proceed.js';
-import type { FrameworkRequest } from './request-state.js';
-import { exposeHeaders, type FrameworkResponse } from './response.js';
+import { RateLimitException } from './rate-limit.exception.js';
+import { rawRequest, type FrameworkRequest } from './request-state.js';
+import { exposeHeaders, writeDecision, type FrameworkResponse } from './response.js';
 
 type Middleware = (request: FrameworkRequest, response: FrameworkResponse, next: Next) => void;
 type Adapter = HttpAdapterHost['httpAdapter'];
 
+type ErrorHook = (
+  request: FrameworkRequest,
+  response: FrameworkResponse,
+  error: unknown,
+  done: () => void,
+) => void;
+
 /** The part of Fastify that is used here. */
 interface FastifyInstance {
   addHook(name: 'onRequest', hook: Middleware): unknown;
+  addHook(name: 'onError', hook: ErrorHook): unknown;
 }
 
 export class HttpInstall {
@@ -24,7 +33,11 @@ export class HttpInstall {
 
   /** Hooks into the adapter as soon as there is one: in a testing module that is after the providers exist. */
   follow(host: HttpAdapterHost): void {
-    host.init$.subscribe(() => this.prepare(host.httpAdapter));
+    host.init$.subscribe(() => {
+      // Nest 12 says so in application contexts too, which have none.
+      const adapter: Adapter | null = host.httpAdapter;
+      if (adapter !== null) this.prepare(adapter);
+    });
   }
 
   /** Installs now, if nothing led to it before: an app without CORS and body parser. */
@@ -36,41 +49,68 @@ export class HttpInstall {
     if (adapter.getType() === 'fastify') {
       // Nest's own hook for CORS was added by the adapter's constructor, so this one runs right behind it.
       this.install(adapter);
+      this.precedeMiddleware(adapter);
       return;
     }
-    const { enableCors, registerParserMiddleware, useStaticAssets } = adapter;
+    this.followUse(adapter);
+  }
+
+  /**
+   * Whatever comes first decides the place: CORS goes in front of ours, everything else behind it, be it the body
+   * parser, static files or middleware of main.ts.
+   */
+  private followUse(adapter: Adapter): void {
+    const { enableCors, use } = adapter;
+    adapter.use = (...args: Parameters<Adapter['use']>) => {
+      this.install(adapter);
+      return use.apply(adapter, args);
+    };
     adapter.enableCors = (...args) => {
-      this.addCors(adapter, () => enableCors.apply(adapter, args));
-    };
-    adapter.registerParserMiddleware = (...args) => {
+      const following = adapter.use;
+      const late = this.installed;
+      adapter.use = (middleware: Middleware) => {
+        if (late) this.cors = middleware;
+        return use.call(adapter, middleware);
+      };
+      enableCors.apply(adapter, args);
+      adapter.use = following;
       this.install(adapter);
-      registerParserMiddleware.apply(adapter, args);
-    };
-    adapter.useStaticAssets = (...args) => {
-      this.install(adapter);
-      return useStaticAssets.apply(adapter, args);
+      if (late) adapter.use(exposeOurs);
     };
   }
 
-  /** Installs behind CORS; where static files led to an earlier place, remembers how CORS answers. */
-  private addCors(adapter: Adapter, enable: () => void): void {
-    if (!this.installed) {
-      enable();
-      this.install(adapter);
-      return;
-    }
-    const { use } = adapter;
-    adapter.use = (middleware: Middleware) => {
-      this.cors = middleware;
-      return use.call(adapter, middleware);
+  /**
+   * Nest put Fastify's middleware engine in place before any module was made, so middleware of the app would run in
+   * front of our hook. Where there is any, ours is the engine's first; where there is none, the engine costs nothing.
+   */
+  private precedeMiddleware(adapter: Adapter): void {
+    const { use, createMiddlewareFactory } = adapter;
+    let first = true;
+    const precede = (): void => {
+      if (!first) return;
+      first = false;
+      use.call(adapter, this.middleware);
+      const fastify: FastifyInstance = adapter.getInstance();
+      fastify.addHook('onError', this.onError);
     };
-    enable();
-    adapter.use = use;
-    adapter.use(((request, response, next) => {
-      if (request.headers.origin !== undefined) exposeHeaders(response);
-      next();
-    }) satisfies Middleware);
+    adapter.use = (...args: Parameters<Adapter['use']>) => {
+      precede();
+      return use.apply(adapter, args);
+    };
+    adapter.createMiddlewareFactory = (method) => {
+      precede();
+      return createMiddlewareFactory.call(adapter, method);
+    };
   }
+
+  /** The engine has the raw response only, and what CORS or the app set on Fastify's reply would win over it. */
+  private readonly onError: ErrorHook = (request, response, error, done) => {
+    if (error instanceof RateLimitException) {
+      writeDecision(response, error.decision);
+      if (rawRequest(request).headers.origin !== undefined) exposeHeaders(response);
+    }
+    done();
+  };
 
   private install(adapter: Adapter): void {
     if (this.installed) return;
@@ -105,3 +145,9 @@ export class HttpInstall {
     });
   }
 }
+
+/** Behind a late CORS: what passed ours before it gets its headers completed here. */
+const exposeOurs: Middleware = (request, response, next) => {
+  if (request.headers.origin !== undefined) exposeHeaders(response);
+  next();
+};

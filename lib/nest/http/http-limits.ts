@@ -1,6 +1,7 @@
 // What happens to every HTTP request before routing: the address is captured, the per-IP limit is charged.
 
 import type { Report } from '../../events/event.js';
+import { ignoreLate } from '../../limiter/late-answer.js';
 import type { Limiter } from '../../limiter/limiter.js';
 import type { AddressResolver } from '../../network/client-address.js';
 import type { PerIpPolicy } from '../../policies/per-ip.js';
@@ -37,6 +38,7 @@ export class HttpLimits {
     try {
       // Only true skips: a function that is async by mistake gives a promise.
       const skipped: unknown = this.skipIf(call);
+      ignoreLate(skipped);
       return skipped === true;
     } catch (error) {
       this.report({ type: 'unusable-key', policy: 'skipIf', problem: `skipIf() threw ${String(error)}` });
@@ -53,7 +55,7 @@ export class HttpLimits {
     const state = new RequestState(client, this);
     setState(raw, state);
     if (client.address === null) this.report({ type: 'unknown-address' });
-    if (!this.forwardingReported && this.addresses.ignoresHeaders(peer, raw.headers)) {
+    else if (!this.forwardingReported && this.addresses.ignoresHeaders(peer, raw.headers)) {
       this.forwardingReported = true;
       this.report({ type: 'forwarding-ignored', peer: client.address });
     }
@@ -64,12 +66,11 @@ export class HttpLimits {
   onRequest(request: FrameworkRequest, response: FrameworkResponse): MaybePromise<true> {
     const raw = rawRequest(request);
     const state = this.capture(raw);
+    // Each time: on Fastify middleware has the raw response and hooks have the reply.
+    if (raw.headers.origin !== undefined) exposeHeaders(response);
     if (state.arrived) return true;
     state.arrived = true;
-    if (raw.headers.origin !== undefined) {
-      exposeHeaders(response);
-      if (isPreflight(raw)) return true;
-    }
+    if (isPreflight(raw)) return true;
     const caller = new HttpCaller(state, request, response, null, null);
     if (this.skips(caller)) return true;
     const verdicts = this.perIp.consume(state.client.network);
@@ -79,5 +80,7 @@ export class HttpLimits {
 
 /** A CORS preflight (Fetch standard): any other OPTIONS is a request. Source B, SB-07. */
 function isPreflight(raw: RawRequest): boolean {
-  return raw.method === 'OPTIONS' && raw.headers['access-control-request-method'] !== undefined;
+  if (raw.method !== 'OPTIONS') return false;
+  const { headers } = raw;
+  return headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
 }

@@ -1,6 +1,6 @@
 // Writes limits into HTTP responses so that they reach the client however the handler answers.
 
-import { decisionOf } from '../../algorithms/decision.js';
+import { decisionOf, type Decision } from '../../algorithms/decision.js';
 import type { Verdict } from '../../algorithms/verdict.js';
 import { exposeList, headersOf } from '../../responses/headers.js';
 
@@ -27,10 +27,14 @@ interface FastifyReply {
 
 /** Describes the bucket: what a later, tighter one overwrites. */
 export function writeVerdict(response: FrameworkResponse, verdict: Verdict): void {
+  writeDecision(response, decisionOf(verdict));
+}
+
+export function writeDecision(response: FrameworkResponse, decision: Decision): void {
   if (rawOf(response).headersSent) return;
-  const lines = headersOf(decisionOf(verdict));
+  const lines = headersOf(decision);
   for (const name in lines) writeHeader(response, name, lines[name]);
-  if (!verdict.allowed) removeHeader(response, 'etag');
+  if (!decision.allowed) removeHeader(response, 'etag');
 }
 
 /** Lets browsers on other origins read our headers, where the app's CORS configuration answered. Source B, SB-38. */

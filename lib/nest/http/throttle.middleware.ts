@@ -7,7 +7,7 @@ import { checkQuota, rateOf, type NamedQuota } from '../quota.js';
 import { admit } from '../throttle/gate.js';
 import { HttpCaller } from './http-caller.js';
 import { proceed, type Next } from './proceed.js';
-import { stateOf, type FrameworkRequest } from './request-state.js';
+import { rawRequest, stateOf, type FrameworkRequest } from './request-state.js';
 import type { FrameworkResponse } from './response.js';
 
 export type ThrottleMiddleware = (request: FrameworkRequest, response: FrameworkResponse, next: Next) => void;
@@ -27,7 +27,7 @@ export function throttle(quota: NamedQuota): ThrottleMiddleware {
   const limits = new WeakMap<object, RouteLimit<Call>>();
 
   return (request, response, next) => {
-    const state = stateOf(request);
+    const state = stateOf(rawRequest(request));
     if (state === undefined) {
       next(
         new TollgateError(

@@ -28,7 +28,7 @@ interface Countable {
 
 /** What a limit's function is given outside of any request. */
 const NO_CALL: Call = {
-  transport: 'rpc',
+  transport: 'service',
   address: null,
   network: UNKNOWN_NETWORK,
   user: null,
@@ -96,7 +96,10 @@ export class BucketRequests {
   }
 
   private countable(name: string, quota: Quota): Countable {
-    return { policy: new Policy(name), rate: rateOf(quota, `${name}.limit`, this.report) };
+    return {
+      policy: new Policy(quota.name ?? name, name),
+      rate: rateOf(quota, `${name}.limit`, this.report),
+    };
   }
 }
 

@@ -76,9 +76,9 @@ export class RateLimitService {
     await this.runtime.limiter.clear(this.buckets(first, key, 0));
   }
 
-  private buckets(first: First, key: string | undefined, cost: number | undefined) {
+  private buckets(first: First, key = '', cost = 1) {
     if (typeof first === 'string' || 'limit' in first) {
-      return [this.requests.bucket(first, key ?? '', cost ?? 1)];
+      return [this.requests.bucket(first, key, cost)];
     }
     return this.requests.buckets(first);
   }

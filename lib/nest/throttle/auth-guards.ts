@@ -9,47 +9,64 @@ import type { GuardType } from '../options.js';
 /** What runs once a guard has let a call through. */
 export type AfterGuard = (context: ExecutionContext) => MaybePromise<boolean>;
 
-const HOOKS = Symbol('tollgate:after-guard');
+const HOOK = Symbol('tollgate:after-guard');
+
+interface Hook {
+  readonly steps: Set<AfterGuard>;
+  /** Puts the guard's own `canActivate` back. */
+  readonly remove: () => void;
+}
 
 interface HookedGuard extends CanActivate {
-  [HOOKS]?: Set<AfterGuard>;
+  [HOOK]?: Hook;
 }
 
 /**
  * Lets `after` run behind a guard instance; returns how to take it back. An instance shared by several apps gets one
- * wrapper with the hooks of all, so nothing is ever wrapped twice.
+ * wrapper with the steps of all, so nothing is ever wrapped twice, and is itself again when the last one is gone.
  */
 export function runAfter(guard: HookedGuard, after: AfterGuard): () => void {
-  const hooks = guard[HOOKS] ?? hook(guard);
-  hooks.add(after);
-  return () => hooks.delete(after);
+  const { steps, remove } = (guard[HOOK] ??= hook(guard));
+  steps.add(after);
+  return () => {
+    steps.delete(after);
+    if (steps.size === 0) remove();
+  };
 }
 
-function hook(guard: HookedGuard): Set<AfterGuard> {
-  const hooks = new Set<AfterGuard>();
+function hook(guard: HookedGuard): Hook {
+  const steps = new Set<AfterGuard>();
   const { canActivate } = guard;
-  guard[HOOKS] = hooks;
-  guard.canActivate = function (this: CanActivate, context) {
+  const isOwn = Object.hasOwn(guard, 'canActivate');
+  const wrapper: CanActivate['canActivate'] = function (this: CanActivate, context) {
     const result = canActivate.call(this, context);
-    if (typeof result === 'boolean') return result && runAll(hooks, context);
-    return settle(result, hooks, context);
+    if (typeof result === 'boolean') return result && runAll(steps, context);
+    return settle(result, steps, context);
   };
-  return hooks;
+  guard.canActivate = wrapper;
+  const remove = (): void => {
+    // Someone else wrapped it since: the wrapper stays, with nothing to run.
+    if (guard.canActivate !== wrapper) return;
+    if (isOwn) guard.canActivate = canActivate;
+    else Reflect.deleteProperty(guard, 'canActivate');
+    delete guard[HOOK];
+  };
+  return { steps, remove };
 }
 
 async function settle(
   result: Exclude<ReturnType<CanActivate['canActivate']>, boolean>,
-  hooks: ReadonlySet<AfterGuard>,
+  steps: ReadonlySet<AfterGuard>,
   context: ExecutionContext,
 ): Promise<boolean> {
   const value = await result;
   const activated = isObservable(value) ? await lastValueFrom(value) : value;
-  return activated && runAll(hooks, context);
+  return activated && runAll(steps, context);
 }
 
-function runAll(hooks: ReadonlySet<AfterGuard>, context: ExecutionContext): MaybePromise<boolean> {
+function runAll(steps: ReadonlySet<AfterGuard>, context: ExecutionContext): MaybePromise<boolean> {
   let pending: Promise<boolean> | null = null;
-  for (const after of hooks) {
+  for (const after of steps) {
     const passed = after(context);
     if (passed instanceof Promise) pending = pending === null ? passed : both(pending, passed);
     else if (!passed) return false;

@@ -18,8 +18,8 @@ export class Identities {
     if (this.identify === null) return this.ofRequest(context.switchToHttp().getRequest<FrameworkRequest>());
     try {
       const id = this.identify(context);
-      if (!(id instanceof Promise)) return this.textOf(id);
-      return id.then(
+      if (!isPromiseLike(id)) return this.textOf(id);
+      return Promise.resolve(id).then(
         (resolved) => this.textOf(resolved),
         (error: unknown) => this.failed(error),
       );
@@ -55,6 +55,11 @@ export class Identities {
     this.report({ type: 'unusable-key', policy: 'identify', problem });
     return null;
   }
+}
+
+/** Any promise: ORMs bring classes of their own. */
+function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 
 /** An id class of a database driver, such as an ObjectId, by its own text; null for a plain object. */

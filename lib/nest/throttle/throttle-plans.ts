@@ -1,13 +1,18 @@
 // The plans of all handlers, found by the class and the function that Nest is about to call.
 
+import 'reflect-metadata';
 import type { ThrottlePlan } from './throttle-plan.js';
 
 const NOTHING: ThrottlePlan = { limits: [], position: 'global' };
 
+/** A handler's own metadata that names it: a tracing library puts a function with the same metadata in its place. */
+const HANDLER_KEY = 'tollgate:handler';
+
 export class ThrottlePlans {
-  private readonly byClass = new Map<Function, Map<Function, ThrottlePlan>>();
+  private readonly byClass = new Map<Function, Map<unknown, ThrottlePlan>>();
 
   set(controller: Function, handler: Function, plan: ThrottlePlan): void {
+    Reflect.defineMetadata(HANDLER_KEY, handler, handler);
     let plans = this.byClass.get(controller);
     if (plans === undefined) {
       plans = new Map();
@@ -18,6 +23,8 @@ export class ThrottlePlans {
 
   /** The plan of a handler; nothing applies to what wasn't discovered at boot. */
   of(controller: Function, handler: Function): ThrottlePlan {
-    return this.byClass.get(controller)?.get(handler) ?? NOTHING;
+    const plans = this.byClass.get(controller);
+    if (plans === undefined) return NOTHING;
+    return plans.get(handler) ?? plans.get(Reflect.getMetadata(HANDLER_KEY, handler)) ?? NOTHING;
   }
 }

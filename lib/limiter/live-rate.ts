@@ -6,6 +6,9 @@ import type { Report } from '../events/event.js';
 import { ignoreLate } from './late-answer.js';
 import { parseQuota } from './quota-text.js';
 
+/** Different problems of one function that are worth a report. */
+const MOST_REPORTED = 10;
+
 /** A quota in settings. Null turns the limit off; undefined keeps what holds. */
 export class LiveQuota {
   private limit: unknown;
@@ -23,7 +26,7 @@ export class LiveQuota {
     if (quota === undefined) return this.rate;
     // Compared by content: settings are often changed in place.
     const { limit, per } = partsOf(quota);
-    if (limit !== this.limit || per !== this.per) this.change(quota, limit, per);
+    if (!Object.is(limit, this.limit) || !Object.is(per, this.per)) this.change(quota, limit, per);
     return this.rate;
   }
 
@@ -42,13 +45,15 @@ export class LiveQuota {
 
 function partsOf(quota: unknown): { limit: unknown; per: unknown } {
   if (typeof quota === 'object' && quota !== null && 'limit' in quota && 'per' in quota) return quota;
-  return { limit: quota, per: undefined };
+  // By what it is: a source may make a new object on every read.
+  return { limit: typeof quota === 'object' && quota !== null ? show(quota) : quota, per: undefined };
 }
 
 /** A limit that a function of the app gives for each call, over a window that stays. */
 export class LiveLimit {
   private rate: Rate;
-  private rejected: string | null = null;
+  /** Problems already reported, so that a function that fails for some callers isn't reported on every call. */
+  private readonly reported = new Set<string>();
 
   constructor(
     private readonly setting: string,
@@ -81,8 +86,8 @@ export class LiveLimit {
   }
 
   private reject(problem: string): void {
-    if (this.rejected === problem) return;
-    this.rejected = problem;
+    if (this.reported.has(problem) || this.reported.size >= MOST_REPORTED) return;
+    this.reported.add(problem);
     this.report({ type: 'invalid-setting', setting: this.setting, problem });
   }
 }

@@ -1,7 +1,13 @@
 // What happens once at boot: handlers get their plans, guards their places, and everything wrong is said at once.
 
 import { Injectable, Logger } from '@nestjs/common';
-import { ApplicationConfig, DiscoveryService, MetadataScanner, ModulesContainer } from '@nestjs/core';
+import {
+  ApplicationConfig,
+  DiscoveryService,
+  HttpAdapterHost,
+  MetadataScanner,
+  ModulesContainer,
+} from '@nestjs/core';
 import { badConfiguration } from '../errors.js';
 import { setupWarnings, unenforcedThrottles } from './boot-warnings.js';
 import { isRoute, routeIdentity } from './http/route-identity.js';
@@ -33,8 +39,10 @@ export class RateLimitBoot {
     private readonly modules: ModulesContainer,
     private readonly discovery: DiscoveryService,
     private readonly scanner: MetadataScanner,
+    host: HttpAdapterHost,
   ) {
-    this.chain = new GuardChain(runtime.authGuards, config, modules);
+    const serves: unknown = host.httpAdapter;
+    this.chain = new GuardChain(runtime.authGuards, config, modules, serves !== undefined && serves !== null);
   }
 
   /** Once per app; throws one error with all findings. */
@@ -42,7 +50,7 @@ export class RateLimitBoot {
     if (this.done) return;
     this.done = true;
     const { runtime, chain } = this;
-    const findings = [...runtime.options.findings];
+    const findings = [...runtime.findings];
     const routes = this.routes();
     const declared = routes.flatMap(({ controller, handler }) => guardsOf(controller, handler));
     chain.attach((context) => runtime.enforcer.enforce(context, 'auth'), declared, findings);
@@ -53,7 +61,10 @@ export class RateLimitBoot {
       runtime.plans.set(controller, handler, plan);
       this.warnOfUnknownAuth(plan, controller, method, handler);
     }
-    if (findings.length > 0) throw badConfiguration('RateLimitModule', findings);
+    if (findings.length > 0) {
+      chain.detach();
+      throw badConfiguration('RateLimitModule', findings);
+    }
     for (const warning of setupWarnings(runtime.store, runtime.options.address)) this.logger.warn(warning);
     for (const warning of unenforcedThrottles(this.discovery, this.scanner)) this.logger.warn(warning);
     // Behind all global guards, those that main.ts bound included.

@@ -6,9 +6,10 @@ import { createAddressResolver } from '../network/client-address.js';
 import { PerIpPolicy } from '../policies/per-ip.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { RateLimitStore } from '../stores/store.js';
+import { soundOptions } from './config/option-shapes.js';
 import type { RateLimitConfig } from './config/rate-limit.config.js';
 import { resolveOptions, type ResolvedOptions } from './config/resolved-options.js';
-import { ConfigSettings } from './config/settings.js';
+import { ConfigSettings, SafeSettings } from './config/settings.js';
 import { HttpLimits } from './http/http-limits.js';
 import type { GuardType, RateLimitOptions } from './options.js';
 import { Identities } from './throttle/identity.js';
@@ -21,6 +22,8 @@ const STORE_TIMEOUT = 100;
 export class RateLimitRuntime {
   readonly events = new RateLimitEvents();
   readonly plans = new ThrottlePlans();
+  /** What is wrong with the options: the boot fails with it. */
+  readonly findings: string[] = [];
   readonly options: ResolvedOptions;
   readonly authGuards: readonly GuardType[];
   readonly store: RateLimitStore;
@@ -28,20 +31,20 @@ export class RateLimitRuntime {
   readonly http: HttpLimits;
   readonly enforcer: ThrottleEnforcer;
 
-  constructor(options: RateLimitOptions, config: RateLimitConfig) {
+  constructor(given: RateLimitOptions, config: RateLimitConfig) {
     const report = this.events.emit.bind(this.events);
-    const settings = options.settings ?? new ConfigSettings(config);
-    this.options = resolveOptions(options, config, settings, report);
+    const options = soundOptions(given, this.findings);
+    const settings = new SafeSettings(options.settings ?? new ConfigSettings(config), report);
+    this.options = resolveOptions(options, config, settings, report, this.findings);
     this.authGuards = [options.authGuard ?? []].flat();
     this.store = options.store ?? new MemoryStore();
     this.store.report = report;
     this.limiter = new Limiter(this.store, STORE_TIMEOUT);
-    const sound = this.options.findings.length === 0;
     this.http = new HttpLimits(
       this.limiter,
       new Identities(options.identify ?? null, report),
       report,
-      createAddressResolver(sound ? this.options.address : {}),
+      createAddressResolver(this.findings.length === 0 ? this.options.address : {}),
       new PerIpPolicy(this.limiter, this.options.perIp),
       options.skipIf ?? null,
     );

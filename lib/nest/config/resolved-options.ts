@@ -1,6 +1,6 @@
 // Options, settings and defaults made into one checked whole; everything wrong is collected, nothing throws here.
 
-import { show, createRate, type Rate } from '../../algorithms/rate.js';
+import { createRate, type Rate } from '../../algorithms/rate.js';
 import type { Report } from '../../events/event.js';
 import { LiveLimit, LiveQuota } from '../../limiter/live-rate.js';
 import { parseQuota, parseRate } from '../../limiter/quota-text.js';
@@ -14,21 +14,6 @@ import type { RateLimitSettings } from './settings.js';
 /** Source B, SB-02. */
 const DEFAULT_PER_IP = createRate('gcra', 600, 60e6);
 
-const KNOWN_OPTIONS: ReadonlySet<string> = new Set<keyof RateLimitOptions>([
-  'perIp',
-  'trustedProxies',
-  'trustProxy',
-  'clientIpHeader',
-  'ipv6Prefix',
-  'authGuard',
-  'identify',
-  'skipIf',
-  'throttle',
-  'policies',
-  'store',
-  'settings',
-]);
-
 /** A limit of every route, ready for counting. */
 export interface AppThrottle {
   readonly quota: Omit<Quota, 'limit' | 'per'>;
@@ -36,8 +21,6 @@ export interface AppThrottle {
 }
 
 export interface ResolvedOptions {
-  /** What is wrong; when anything is, the rest must not be used. */
-  readonly findings: string[];
   readonly address: UncheckedAddressOptions;
   /** Read on every request; null: off. */
   readonly perIp: () => Rate | null;
@@ -46,25 +29,15 @@ export interface ResolvedOptions {
   readonly policies: ReadonlyMap<string, Quota>;
 }
 
+/** Resolves sound options; what is wrong goes to `findings`, and when anything is, the rest must not be used. */
 export function resolveOptions(
   options: RateLimitOptions,
   config: RateLimitConfig,
   settings: RateLimitSettings,
   report: Report,
+  findings: string[],
 ): ResolvedOptions {
-  const findings: string[] = [];
-  for (const key of Object.keys(options)) {
-    if (!KNOWN_OPTIONS.has(key))
-      findings.push(`${key} is no option: there are ${[...KNOWN_OPTIONS].join(', ')}`);
-  }
-  for (const key of ['identify', 'skipIf'] as const) {
-    const value: unknown = options[key];
-    if (value !== undefined && value !== null && typeof value !== 'function') {
-      findings.push(`${key} is ${show(value)}: give a function`);
-    }
-  }
   return {
-    findings,
     address: resolveAddress(options, config, findings),
     perIp: resolvePerIp(options.perIp, settings, report, findings),
     throttles: resolveThrottles(options.throttle, settings, report, findings),

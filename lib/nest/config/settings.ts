@@ -1,5 +1,7 @@
 // The port through which limits are read on every call, so that an edit takes effect at once.
 
+import type { Report } from '../../events/event.js';
+
 /** The settings that are live, raw as their source has them; undefined keeps what holds. */
 export interface LiveSettings {
   /** `'600/1m'` or `{ limit, per }`; null turns the per-IP limit off. */
@@ -14,6 +16,31 @@ export interface LiveSettings {
  */
 export abstract class RateLimitSettings {
   abstract read(): LiveSettings;
+}
+
+/** A source that may fail: what it said last holds, and each new failure is reported. */
+export class SafeSettings extends RateLimitSettings {
+  private last: LiveSettings = {};
+  private failure: string | null = null;
+
+  constructor(
+    private readonly source: RateLimitSettings,
+    private readonly report: Report,
+  ) {
+    super();
+  }
+
+  override read(): LiveSettings {
+    try {
+      this.last = this.source.read();
+      this.failure = null;
+    } catch (error) {
+      const problem = `read() threw ${error instanceof Error ? error.message : String(error)}`;
+      if (problem !== this.failure) this.report({ type: 'invalid-setting', setting: 'settings', problem });
+      this.failure = problem;
+    }
+    return this.last;
+  }
 }
 
 /** The settings of `@nestjs/config`: the very object that `ConfigService.set()` changes. */

@@ -21,7 +21,7 @@ export type ThrottleMiddleware = (request: FrameworkRequest, response: Framework
 export function throttle(quota: NamedQuota): ThrottleMiddleware {
   const findings: string[] = [];
   checkQuota(quota, 'quota', findings);
-  const { name } = quota;
+  const name = findings.length === 0 ? quota.name : '';
   if (name === undefined) findings.push('quota.name is missing: a hand-written route has no other name');
   if (findings.length > 0) throw badConfiguration('throttle()', findings);
   const limits = new WeakMap<object, RouteLimit<Call>>();

@@ -17,6 +17,8 @@ export class GuardChain {
     private readonly authGuards: readonly GuardType[],
     private readonly config: ApplicationConfig,
     private readonly modules: ModulesContainer,
+    /** Whether requests are served: without, as in a worker, what main.ts binds isn't bound. */
+    private readonly serves: boolean,
   ) {}
 
   /** Lets `after` run behind every instance of the auth guards. What is wrong goes to `findings`. */
@@ -29,7 +31,7 @@ export class GuardChain {
           `authGuard ${type.name} is made anew for each request, so nothing can run behind it: give it the default ` +
             `scope, or leave it out of authGuard and write @UseGuards(${type.name}, ThrottleGuard)`,
         );
-      } else if (instances.size === 0) {
+      } else if (instances.size === 0 && this.serves) {
         findings.push(
           `authGuard ${type.name} is bound nowhere: bind it (APP_GUARD, useGlobalGuards or @UseGuards), or leave it out`,
         );

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import type { Decision } from '../../lib/algorithms/decision.js';
+import { bodyOf } from '../../lib/responses/body.js';
+
+const REFUSED: Decision = {
+  allowed: false,
+  policy: 'per-ip',
+  limit: 10,
+  cost: 1,
+  remaining: 0,
+  resetAfter: 60,
+  retryAfter: 20,
+  reason: 'limit-exceeded',
+};
+
+describe('the body of a refusal', () => {
+  it('SB-11 is source B’s, in its order', () => {
+    expect(JSON.stringify(bodyOf(REFUSED))).toBe(
+      '{"statusCode":429,"message":"Too Many Requests","error":"Too Many Requests"}',
+    );
+  });
+
+  it('says both numbers where waiting never helps', () => {
+    const never: Decision = { ...REFUSED, cost: 11, retryAfter: null, reason: 'cost-exceeds-limit' };
+    expect(bodyOf(never)).toEqual({
+      statusCode: 429,
+      message: 'Too Many Requests: the call costs 11, the limit is 10',
+      error: 'Too Many Requests',
+    });
+  });
+});

@@ -26,7 +26,7 @@ export default defineConfig({
         test: {
           name: 'nest12',
           include: ['test/**/*.test.ts', 'sample/**/*.test.ts'],
-          exclude: ['**/node_modules/**', '**/dist/**', 'test/bench/**'],
+          exclude: ['**/node_modules/**', '**/dist/**'],
           env: { NEST_MAJOR: '12' },
         },
       },

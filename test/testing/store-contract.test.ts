@@ -164,12 +164,10 @@ const BROKEN: readonly [string, RegExp, (clock: FakeClock) => RemoteStore][] = [
     (clock) =>
       new (class extends RemoteStore {
         override async lease(calls: readonly LeaseCall[]) {
-          return this.server
-            .lease(calls)
-            .map((reply, index) => ({
-              ...reply,
-              granted: Math.max(reply.granted, calls[index].request.need),
-            }));
+          return this.server.lease(calls).map((reply, index) => ({
+            ...reply,
+            granted: Math.max(reply.granted, calls[index].request.need),
+          }));
         }
       })(clock),
   ],

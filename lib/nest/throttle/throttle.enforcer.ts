@@ -5,7 +5,7 @@ import type { Bucket } from '../../algorithms/verdict.js';
 import type { MaybePromise } from '../../stores/store.js';
 import { HttpCaller } from '../http/http-caller.js';
 import type { HttpLimits } from '../http/http-limits.js';
-import { rawRequest, type FrameworkRequest, type RequestState } from '../http/request-state.js';
+import { rawRequest, type FrameworkRequest } from '../http/request-state.js';
 import type { FrameworkResponse } from '../http/response.js';
 import { admit } from './gate.js';
 import type { ThrottlePlans } from './throttle-plans.js';
@@ -22,25 +22,22 @@ export class ThrottleEnforcer {
     if (context.getType() !== 'http') return true;
     const plan = this.plans.of(context.getClass(), context.getHandler());
     if (plan.position !== position || plan.limits.length === 0) return true;
-    const request = context.switchToHttp().getRequest<FrameworkRequest>();
+    // Once: Nest makes its functions anew for every call of switchToHttp().
+    const http = context.switchToHttp();
+    const request = http.getRequest<FrameworkRequest>();
     const state = this.http.capture(rawRequest(request));
     // Guards can be shared by several apps: only the one that the request came to counts it.
     if (state.throttled || state.limits !== this.http) return true;
     state.throttled = true;
     const user = this.http.identities.of(context);
-    if (user instanceof Promise) return user.then((id) => this.throttle(context, plan, request, state, id));
-    return this.throttle(context, plan, request, state, user);
+    const response = http.getResponse<FrameworkResponse>();
+    if (user instanceof Promise) {
+      return user.then((id) => this.throttle(plan, new HttpCaller(state, request, response, id, context)));
+    }
+    return this.throttle(plan, new HttpCaller(state, request, response, user, context));
   }
 
-  private throttle(
-    context: ExecutionContext,
-    plan: ThrottlePlan,
-    request: FrameworkRequest,
-    state: RequestState,
-    user: string | null,
-  ): MaybePromise<true> {
-    const response = context.switchToHttp().getResponse<FrameworkResponse>();
-    const caller = new HttpCaller(state, request, response, user, context);
+  private throttle(plan: ThrottlePlan, caller: HttpCaller): MaybePromise<true> {
     if (this.http.skips(caller)) return true;
     const buckets: Bucket[] = [];
     for (const limit of plan.limits) {

@@ -1,0 +1,51 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+interface Row {
+  readonly group: string;
+  readonly what: string;
+  readonly median: number;
+  readonly bound: number | null;
+  readonly met: boolean | null;
+}
+
+/** Tries every row but those over HTTP and those that need other limiters: a few calls each, so numbers mean nothing. */
+function smoke(): { text: string; rows: Row[] } {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'));
+  try {
+    const json = join(folder, 'rows.json');
+    const script = join(import.meta.dirname, 'run.mjs');
+    const text = execFileSync(process.execPath, [script, '--smoke', '--json', json], { encoding: 'utf8' });
+    return { text, rows: JSON.parse(readFileSync(json, 'utf8')).rows };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+describe('npm run bench', () => {
+  const { text, rows } = smoke();
+
+  it('measures every row that needs no other limiter and no network', () => {
+    expect(rows.map(({ what }) => what)).toEqual([
+      'a decision : bare Map',
+      'a refusal : bare Map',
+      'RateLimitService : bare Map',
+      'limit 10 → 1,000,000',
+      'clients 1 k → 1 M : bare Map',
+      'a live client : bare Map',
+      'each further limit',
+    ]);
+    for (const { what, median } of rows) expect(median, what).toSatisfy(Number.isFinite);
+  });
+
+  it('prints each row with its bound and whether it is kept', () => {
+    for (const { what, bound, met } of rows) {
+      const line = text.split('\n').find((printed) => printed.trim().startsWith(what));
+      expect(line, what).toBeDefined();
+      if (bound !== null) expect(line).toContain(met === true ? 'PASS' : 'miss');
+    }
+  });
+});

@@ -22,6 +22,19 @@ export class TollgateError extends Error {
   }
 }
 
+/**
+ * What was thrown, by the name of its class: what it says may hold secrets or a client's text, and reading it may
+ * throw again.
+ */
+export function nameOf(thrown: unknown): string {
+  try {
+    if (thrown instanceof Error) return thrown.constructor.name || 'an error';
+  } catch {
+    // A proxy, say.
+  }
+  return thrown === null ? 'null' : `a ${typeof thrown}`;
+}
+
 /** One error for everything that is wrong with a configuration, so that one boot shows it all. */
 export function badConfiguration(where: string, findings: readonly string[]): TollgateError {
   const list = findings.map((finding) => `  - ${finding}`).join('\n');

@@ -30,7 +30,7 @@ export { throttle } from './nest/http/throttle.middleware.js';
 export { RateLimitService, type ServiceDecision } from './nest/service/rate-limit.service.js';
 export type { BucketRequest } from './nest/service/bucket-request.js';
 export type { Receipt } from './limiter/receipt.js';
-export type { Decision, RefusalReason } from './algorithms/decision.js';
+export type { Decision, HeaderLines, RefusalReason } from './algorithms/decision.js';
 
 // Stores
 export {
@@ -50,4 +50,6 @@ export type { Algorithm, Rate } from './algorithms/rate.js';
 export { RateLimitException } from './nest/http/rate-limit.exception.js';
 export { TollgateError, type TollgateErrorCode } from './errors.js';
 export { RateLimitEvents } from './events/event-stream.js';
-export type { RateLimitEvent } from './events/event.js';
+export type { DecisionEvent, LimitKind, RateLimitEvent, RefusalEvent } from './events/event.js';
+export { AuditSink, type AuditEntry } from './events/audit.js';
+export type { HeaderFormat } from './responses/headers.js';

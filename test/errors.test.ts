@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { badConfiguration, TollgateError } from '../lib/errors.js';
+import { badConfiguration, nameOf, TollgateError } from '../lib/errors.js';
 
 describe('TollgateError', () => {
   it('is an Error with a name, a stable code, a message and a cause', () => {
@@ -27,5 +27,20 @@ describe('badConfiguration', () => {
     expect(error.message).toBe(
       'RateLimitModule.forRoot:\n  - perIp.limit is 0\n  - trustedProxies[0] is "x"',
     );
+  });
+});
+
+describe('nameOf', () => {
+  it('names what was thrown and never says what it says', () => {
+    expect(nameOf(new TypeError('a secret'))).toBe('TypeError');
+    expect(nameOf('a secret')).toBe('a string');
+    expect(nameOf(null)).toBe('null');
+    expect(nameOf(Object.create(null))).toBe('a object');
+  });
+
+  it('survives what throws when it is looked at', () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    expect(nameOf(proxy)).toBe('a object');
   });
 });

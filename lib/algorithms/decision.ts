@@ -10,6 +10,9 @@ export type RefusalReason =
   /** The cost is above the limit: the call can never pass as the limit stands. */
   | 'cost-exceeds-limit';
 
+/** Header lines by lower-case name. */
+export type HeaderLines = Readonly<Record<string, string>>;
+
 /** The answer of one or several buckets: that of the tightest. */
 export interface Decision {
   readonly allowed: boolean;
@@ -27,11 +30,13 @@ export interface Decision {
   readonly retryAfter: number | null;
   /** Null when allowed. */
   readonly reason: RefusalReason | null;
+  /** The lines that tell a client about it, in the formats of the app. */
+  readonly headers: HeaderLines;
 }
 
-export function decisionOf(verdict: Verdict): Decision {
+/** The decision that a verdict stands for. `headers` describe it and whatever else the step met. */
+export function decisionOf(verdict: Verdict, headers: HeaderLines): Decision {
   const { allowed, bucket, remaining, resetAfter, retryAfter } = verdict;
-  const never = retryAfter === Infinity;
   return {
     allowed,
     policy: bucket.policy,
@@ -39,7 +44,14 @@ export function decisionOf(verdict: Verdict): Decision {
     cost: bucket.cost,
     remaining,
     resetAfter: ceilSeconds(resetAfter),
-    retryAfter: never ? null : allowed ? 0 : Math.max(1, ceilSeconds(retryAfter)),
-    reason: allowed ? null : never ? 'cost-exceeds-limit' : 'limit-exceeded',
+    retryAfter: waitOf(verdict),
+    reason: allowed ? null : retryAfter === Infinity ? 'cost-exceeds-limit' : 'limit-exceeded',
+    headers,
   };
+}
+
+/** Seconds a client has to wait: what `Retry-After` says. Source B, SB-12, SB-36. */
+export function waitOf({ allowed, retryAfter }: Verdict): number | null {
+  if (allowed) return 0;
+  return retryAfter === Infinity ? null : Math.max(1, ceilSeconds(retryAfter));
 }

@@ -42,6 +42,14 @@ export function parseDuration(text: unknown): number | null {
   return duration <= LONGEST ? duration : null;
 }
 
+/** Microseconds as a duration: '1m'. */
+export function formatDuration(microseconds: number): string {
+  for (const unit of ['h', 'm', 's']) {
+    if (microseconds % MICROSECONDS[unit] === 0) return `${microseconds / MICROSECONDS[unit]}${unit}`;
+  }
+  return `${microseconds / MICROSECONDS.ms}ms`;
+}
+
 /** Whole seconds, rounded up: what headers and messages show. Source B: SB-12, SB-36. */
 export function ceilSeconds(microseconds: number): number {
   return Math.ceil(microseconds / 1e6);

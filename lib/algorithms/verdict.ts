@@ -13,6 +13,8 @@ export interface Bucket {
   readonly rate: Rate;
   /** Cost units; 0 only looks. */
   readonly cost: number;
+  /** Clients are told how long to wait, never what is left: a bucket against guessing. Default false. */
+  readonly hidden?: boolean;
 }
 
 /** A bucket's answer. Times are microseconds from now. */
@@ -30,6 +32,11 @@ export interface Verdict {
   readonly taken: number;
   /** The store's time at which what was taken stops counting: with `taken`, all that a refund needs. */
   readonly until: number;
+}
+
+/** Whether clients may be told what is left in the bucket. */
+export function isShown({ bucket }: Verdict): boolean {
+  return bucket.hidden !== true;
 }
 
 /** Whether all buckets of a step have room. */

@@ -1,5 +1,7 @@
 // The audit trail of refusals: the first of each client network and minute, handed to a sink of the app's choice.
 
+import { nameOf } from '../errors.js';
+import { show } from '../algorithms/rate.js';
 import type { RefusalEvent } from './event.js';
 
 /** One row of the audit trail. Source B, SB-14, SB-30. */
@@ -37,11 +39,12 @@ export class AuditTrail {
   private readonly seen = new Set<string>();
   private pending = 0;
 
-  /** `failed` is told of rows that were lost. */
+  /** `failed` is told of rows that were lost; `later` decides when a row is handed over, by default at once. */
   constructor(
     private readonly sink: AuditSink,
     private readonly failed: (problem: string) => void,
     private readonly mostNetworks: number = MOST_NETWORKS,
+    private readonly later: (step: () => void) => void = (step) => step(),
   ) {}
 
   /** `at` in milliseconds since the epoch. */
@@ -51,13 +54,15 @@ export class AuditTrail {
       this.minute = minute;
       this.seen.clear();
     }
-    if (this.seen.has(event.network)) return;
+    // Apart: what a limit on trial would have refused doesn't hide the first real refusal.
+    const key = event.dryRun ? `trial ${event.network}` : event.network;
+    if (this.seen.has(key)) return;
     if (this.seen.size >= this.mostNetworks) {
       this.failed(`refusals of more than ${this.mostNetworks} networks in a minute are not audited`);
       return;
     }
-    this.seen.add(event.network);
-    this.write(entryOf(event, at));
+    this.seen.add(key);
+    this.later(() => this.write(entryOf(event, at)));
   }
 
   private write(entry: AuditEntry): void {
@@ -67,7 +72,8 @@ export class AuditTrail {
     }
     try {
       const written = this.sink.write(entry);
-      if (written instanceof Promise) void this.follow(written);
+      // Any promise: what an ORM's query gives is often a class of its own, and runs only once somebody waits for it.
+      if (written !== undefined) void this.follow(written);
     } catch (error) {
       this.failed(`the sink threw ${messageOf(error)}`);
     }
@@ -98,5 +104,10 @@ function entryOf({ limit, decision, address, network, user, dryRun }: RefusalEve
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  try {
+    const message: unknown = error instanceof Error ? error.message : show(error);
+    return typeof message === 'string' ? message : nameOf(error);
+  } catch {
+    return nameOf(error);
+  }
 }

@@ -64,16 +64,9 @@ export interface RefusalEvent extends Decided {
   readonly type: 'refusal';
 }
 
-/** Audit rows were lost. */
-export interface AuditLostEvent {
-  readonly type: 'audit-lost';
-  readonly problem: string;
-}
-
 export type RateLimitEvent =
   | DecisionEvent
   | RefusalEvent
-  | AuditLostEvent
   | OverflowEvent
   | ForwardingIgnoredEvent
   | UnknownAddressEvent

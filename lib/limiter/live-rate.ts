@@ -2,6 +2,7 @@
 // last good one.
 
 import { createRate, rateProblem, show, type Algorithm, type Rate } from '../algorithms/rate.js';
+import { nameOf } from '../errors.js';
 import type { Report } from '../events/event.js';
 import { ignoreLate } from './late-answer.js';
 import { parseQuota } from './quota-text.js';
@@ -49,9 +50,10 @@ function partsOf(quota: unknown): { limit: unknown; per: unknown } {
   return { limit: typeof quota === 'object' && quota !== null ? show(quota) : quota, per: undefined };
 }
 
-/** A limit that a function of the app gives for each call, over a window that stays. */
+/** A limit that is given anew on each call, over a window that stays. */
 export class LiveLimit {
   private rate: Rate;
+  private lowest: Rate | null = null;
   /** Problems already reported, so that a function that fails for some callers isn't reported on every call. */
   private readonly reported = new Set<string>();
 
@@ -60,29 +62,50 @@ export class LiveLimit {
     private readonly algorithm: Algorithm,
     private readonly window: number,
     private readonly report: Report,
+    // Until there is a valid one: the strictest.
+    first: number = 1,
   ) {
-    // Until the function gave a valid limit: the strictest one.
-    this.rate = createRate(algorithm, 1, window);
+    this.rate = createRate(algorithm, first, window);
   }
 
-  /** The rate that holds for this call. */
+  /** The rate that holds until another limit is given. */
+  get current(): Rate {
+    return this.rate;
+  }
+
+  /** The rate of a limit that holds for everybody: when it can't be had, the last good one. */
   of(give: () => unknown): Rate {
+    const rate = this.given(give);
+    if (rate !== null) this.rate = rate;
+    return this.rate;
+  }
+
+  /**
+   * The rate of a limit that depends on the caller: when it can't be had, the lowest that anybody had, as the last
+   * good one may be that of a caller with a better plan.
+   */
+  ofCaller(give: () => unknown): Rate {
+    const rate = this.given(give);
+    if (rate === null) return this.lowest ?? this.rate;
+    if (this.lowest === null || rate.limit < this.lowest.limit) this.lowest = rate;
+    this.rate = rate;
+    return rate;
+  }
+
+  private given(give: () => unknown): Rate | null {
     let limit: unknown;
     try {
       limit = give();
     } catch (error) {
-      this.reject(`it threw ${error instanceof Error ? error.message : show(error)}`);
-      return this.rate;
+      this.reject(`it threw ${nameOf(error)}`);
+      return null;
     }
     if (limit === this.rate.limit) return this.rate;
     ignoreLate(limit);
     const problem = rateProblem(this.algorithm, limit, this.window);
-    if (problem === null && typeof limit === 'number') {
-      this.rate = createRate(this.algorithm, limit, this.window);
-    } else {
-      this.reject(problem ?? 'no number');
-    }
-    return this.rate;
+    if (problem === null && typeof limit === 'number') return createRate(this.algorithm, limit, this.window);
+    this.reject(problem ?? 'no number');
+    return null;
   }
 
   private reject(problem: string): void {

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 
 /** Kinds of identity. Keys of different kinds never meet, whatever they are. */
-export type IdentityKind = 'user' | 'network' | 'custom' | 'service';
+export type IdentityKind = 'user' | 'network' | 'key' | 'token' | 'all' | 'custom' | 'service';
 
 const LONGEST = 64;
 const DIGEST_MARK = '#';

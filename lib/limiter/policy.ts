@@ -7,21 +7,28 @@ import type { IdentityKind } from './partition-key.js';
 export class Policy {
   private readonly namespaces: Readonly<Record<IdentityKind, string>>;
 
-  /** `counter` names the buckets and defaults to the name; policies that share a counter share their buckets. */
+  /**
+   * `counter` names the buckets: policies that share one share their buckets. A `hidden` policy tells clients how
+   * long to wait, never what is left.
+   */
   constructor(
     readonly name: string,
     counter: string = name,
+    private readonly hidden: boolean = false,
   ) {
     // The kind comes first and has no colon, so no two pairs of kind and counter make the same namespace.
     this.namespaces = {
       user: `user:${counter}`,
       network: `network:${counter}`,
+      key: `key:${counter}`,
+      token: `token:${counter}`,
+      all: `all:${counter}`,
       custom: `custom:${counter}`,
       service: `service:${counter}`,
     };
   }
 
   bucket(kind: IdentityKind, key: string, rate: Rate, cost: number): Bucket {
-    return { policy: this.name, namespace: this.namespaces[kind], key, rate, cost };
+    return { policy: this.name, namespace: this.namespaces[kind], key, rate, cost, hidden: this.hidden };
   }
 }

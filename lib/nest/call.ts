@@ -1,7 +1,7 @@
 // Who is calling: what the functions of an app get to see, whatever the transport.
 
 import type { ExecutionContext } from '@nestjs/common';
-import type { Decision } from '../algorithms/decision.js';
+import type { Decision, HeaderLines } from '../algorithms/decision.js';
 import type { Verdict } from '../algorithms/verdict.js';
 
 /** How a call came; `'service'`: by the app's own code, outside of any request. */
@@ -25,12 +25,15 @@ export interface Call {
 /**
  * A call that can be answered: made by each transport, used by everything else.
  *
- * Of a WebSocket message: the address is that of the handshake, `request` the client, `tell` does nothing (a message
- * has no headers), `refusal` is a WsException with status, message and retryAfter.
+ * Of a WebSocket message: the address is that of the handshake, `request` the client, `tell` only makes the lines (a
+ * message has no headers), `refusal` is a WsException with status, message and retryAfter.
  */
 export interface Caller extends Call {
-  /** Tells the client about its tightest bucket, where the transport has a place for it. */
-  tell(verdict: Verdict): void;
+  /**
+   * Tells the client about the buckets of a step, where the transport has a place for it, and about the one that
+   * refuses the call, if one does. Returns the lines about all that the call has met.
+   */
+  tell(verdicts: readonly Verdict[], refused: Verdict | null): HeaderLines;
   /** The exception by which this transport refuses. */
   refusal(decision: Decision): Error;
 }

@@ -1,17 +1,54 @@
-// The log of what an operator must know. Each kind is said once, not once per request.
+// The log of what an operator must know: refusals summed up in a flood, everything else once and not per request.
 
 import { Logger, type LoggerService } from '@nestjs/common';
-import type { RateLimitEvent } from '../events/event.js';
+import { AuditTrail, type AuditSink } from '../events/audit.js';
+import type { RateLimitEvent, RefusalEvent } from '../events/event.js';
+import { printable, RefusalLog } from '../events/refusal-log.js';
+import type { Clock } from '../stores/clock.js';
+
+const FLUSH_EVERY_MS = 1_000;
+
+/** How many different things are said once, at most: names come from the app, problems may come from anywhere. */
+const MOST_SAID = 1_000;
+
+/** What tells one audit problem from another: the first words, not what a sink's error says. */
+const WORDS = 16;
 
 export class EventLog {
   private readonly said = new Set<string>();
+  private readonly refusals: RefusalLog;
+  private readonly audit: AuditTrail | null;
+  private readonly timer: NodeJS.Timeout;
 
-  constructor(private readonly logger: LoggerService = new Logger('RateLimit')) {}
+  constructor(
+    private readonly clock: Clock,
+    sink: AuditSink | null,
+    private readonly logger: LoggerService = new Logger('RateLimit'),
+  ) {
+    this.refusals = new RefusalLog((line) => logger.warn(line));
+    const failed = (problem: string): void =>
+      this.once(`audit ${problem.slice(0, WORDS)}`, `audit: ${problem}`);
+    // Behind the answer: a sink that blocks would delay the very client that was refused.
+    this.audit = sink === null ? null : new AuditTrail(sink, failed, undefined, setImmediate);
+    this.timer = setInterval(() => this.refusals.flush(clock.monotonic()), FLUSH_EVERY_MS);
+    this.timer.unref();
+  }
+
+  /** Says what is still to be summed up, and no more from then on. */
+  close(): void {
+    clearInterval(this.timer);
+    this.refusals.flush(Infinity);
+  }
 
   write(event: RateLimitEvent): void {
     switch (event.type) {
+      case 'refusal':
+        this.writeRefusal(event);
+        return;
       case 'invalid-setting':
-        this.logger.error(`${event.setting}: ${event.problem}. The last good value stays in force`);
+        this.logger.error(
+          printable(`${event.setting}: ${event.problem}. The last good value stays in force`),
+        );
         return;
       case 'overflow':
         this.once(
@@ -35,14 +72,19 @@ export class EventLog {
       case 'unusable-key':
         this.once(
           `${event.type} ${event.policy}`,
-          `${event.policy}: ${event.problem}. The client network is counted`,
+          `${event.policy}: ${event.problem}${event.policy === 'skipIf' ? '' : '. The client network is counted'}`,
         );
     }
   }
 
+  private writeRefusal(event: RefusalEvent): void {
+    this.refusals.record(event, this.clock.monotonic());
+    this.audit?.record(event, Math.floor(this.clock.wall() / 1_000));
+  }
+
   private once(kind: string, message: string): void {
-    if (this.said.has(kind)) return;
+    if (this.said.has(kind) || this.said.size >= MOST_SAID) return;
     this.said.add(kind);
-    this.logger.warn(message);
+    this.logger.warn(printable(message));
   }
 }

@@ -1,7 +1,9 @@
 // The options of the module, as users write them.
 
-import type { CanActivate, ExecutionContext, ModuleMetadata, Type } from '@nestjs/common';
+import type { CanActivate, ExecutionContext, FactoryProvider, ModuleMetadata, Type } from '@nestjs/common';
+import type { AuditSink } from '../events/audit.js';
 import type { AddressOptions } from '../network/address-options.js';
+import type { HeaderFormat } from '../responses/headers.js';
 import type { MaybePromise, RateLimitStore } from '../stores/store.js';
 import type { Call } from './call.js';
 import type { RateLimitSettings } from './config/settings.js';
@@ -13,6 +15,8 @@ export interface PerIpQuota {
   readonly limit: number | (() => number);
   /** Such as `'1m'`. */
   readonly per: string;
+  /** On trial: counted and reported, refusing nothing. Default false. */
+  readonly dryRun?: boolean;
 }
 
 /** Id of the user that a request was authenticated as; null or undefined for guests. */
@@ -45,6 +49,15 @@ export interface RateLimitOptions extends AddressOptions {
   readonly policies?: Readonly<Record<string, Quota>>;
   /** Where buckets live. Default a `MemoryStore`: in this process only. */
   readonly store?: RateLimitStore;
+  /**
+   * How responses tell clients about their limits: one format or several. Default `'draft-6'`; null: none of them.
+   * Refusals carry `retry-after` in any case.
+   */
+  readonly headers?: HeaderFormat | readonly HeaderFormat[] | null;
+  /** Where the first refusal of each client network and minute goes. Default: the log; null: nowhere. */
+  readonly audit?: AuditSink | null;
+  /** Every limit is on trial: counted and reported, refusing nothing. Default false. */
+  readonly dryRun?: boolean;
   /** Where limits are read on every call. Default `@nestjs/config`, namespace `rateLimit`. */
   readonly settings?: RateLimitSettings;
 }
@@ -55,10 +68,8 @@ export interface RateLimitOptionsFactory {
 
 /** One of `useFactory`, `useClass` and `useExisting`. */
 export interface RateLimitAsyncOptions extends Pick<ModuleMetadata, 'imports'> {
-  readonly inject?: readonly InjectionTokenLike[];
+  readonly inject?: FactoryProvider['inject'];
   readonly useFactory?: (...dependencies: never[]) => MaybePromise<RateLimitOptions>;
   readonly useClass?: Type<RateLimitOptionsFactory>;
   readonly useExisting?: Type<RateLimitOptionsFactory>;
 }
-
-type InjectionTokenLike = string | symbol | Function | Type;

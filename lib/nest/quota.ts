@@ -11,7 +11,7 @@ import type { Call } from './call.js';
 export interface Quota {
   /**
    * Calls or cost units per window, a whole number above 0. A function is asked on every call; when it gives no valid
-   * limit the last good one holds, at first 1.
+   * limit the lowest it ever gave holds, at first 1.
    */
   readonly limit: number | ((call: Call) => number);
   /** The window: a whole number followed by ms, s, m or h, such as `'1m'`. */
@@ -25,6 +25,8 @@ export interface Quota {
   readonly algorithm?: Algorithm;
   /** Whom it counts: `'user'` (default; guests by client network), `'ip'`, or a function that returns a text. */
   readonly by?: CountBy<Call>;
+  /** On trial: counted and reported, refusing nothing. Default false. */
+  readonly dryRun?: boolean;
   /** One counter for all handlers that use this quota, by its name. Default false: each handler its own. */
   readonly shared?: boolean;
 }
@@ -34,7 +36,7 @@ export interface NamedQuota extends Quota {
   readonly name: string;
 }
 
-const KNOWN = new Set(['limit', 'per', 'name', 'algorithm', 'by', 'shared']);
+const KNOWN = new Set(['limit', 'per', 'name', 'algorithm', 'by', 'shared', 'dryRun']);
 
 /** Adds to `findings` what is wrong with a quota; `where` is how a message names it. */
 export function checkQuota(quota: unknown, where: string, findings: string[]): void {
@@ -55,8 +57,9 @@ export function checkQuota(quota: unknown, where: string, findings: string[]): v
   ) {
     findings.push(`${where}.name is ${show(fields.name)}: give 1 to 64 printable ASCII characters`);
   }
-  if (fields.shared !== undefined && typeof fields.shared !== 'boolean') {
-    findings.push(`${where}.shared is ${show(fields.shared)}: give true or false`);
+  for (const flag of ['shared', 'dryRun'] as const) {
+    if (fields[flag] === undefined || typeof fields[flag] === 'boolean') continue;
+    findings.push(`${where}.${flag} is ${show(fields[flag])}: give true or false`);
   }
 }
 
@@ -84,5 +87,5 @@ export function rateOf(quota: Quota, setting: string, report: Report): (call: Ca
     return () => rate;
   }
   const live = new LiveLimit(setting, algorithm, window, report);
-  return (call) => live.of(() => limit(call));
+  return (call) => live.ofCaller(() => limit(call));
 }

@@ -18,7 +18,6 @@ import { RateLimitEvents } from '../events/event-stream.js';
 import { Limiter } from '../limiter/limiter.js';
 import { RateLimitStore } from '../stores/store.js';
 import { rateLimitConfig, type RateLimitConfig } from './config/rate-limit.config.js';
-import { EventLog } from './event-log.js';
 import { HttpInstall } from './http/http-install.js';
 import { HttpLimits } from './http/http-limits.js';
 import { PerIpGuard } from './http/per-ip.guard.js';
@@ -51,11 +50,9 @@ export class RateLimitCoreModule implements NestModule, OnModuleInit, OnApplicat
     const same = [...modules.values()].filter(({ metatype }) => metatype === RateLimitCoreModule);
     if (same.length > 1) {
       throw badConfiguration('RateLimitModule', [
-        'forRoot() is called twice with different options: call it once, in the root module (it is global)',
+        'forRoot() is called twice: call it once, in the root module (it is global)',
       ]);
     }
-    const log = new EventLog();
-    runtime.events.all$.subscribe((event) => log.write(event));
     this.install = new HttpInstall(runtime.http);
     this.install.follow(host);
   }

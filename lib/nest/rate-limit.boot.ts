@@ -8,13 +8,15 @@ import {
   MetadataScanner,
   ModulesContainer,
 } from '@nestjs/core';
+import { formatDuration } from '../algorithms/duration.js';
 import { badConfiguration } from '../errors.js';
+import { reportTable, type ReportRow } from './boot-report.js';
 import { setupWarnings, unenforcedThrottles } from './boot-warnings.js';
 import { isRoute, routeIdentity } from './http/route-identity.js';
 import { RateLimitRuntime } from './rate-limit.runtime.js';
 import { GuardChain, guardsOf } from './throttle/guard-chain.js';
 import { ThrottleGuard } from './throttle/throttle.guard.js';
-import { ThrottlePlanner, type ThrottlePlan } from './throttle/throttle-plan.js';
+import { ThrottlePlanner, type ThrottlePlan, type ThrottlePosition } from './throttle/throttle-plan.js';
 
 /** Metadata key under which RouterModule leaves a module's path, followed by the id of the application. */
 const MODULE_PATH = '__module_path__';
@@ -53,12 +55,14 @@ export class RateLimitBoot {
     const findings = [...runtime.findings];
     const routes = this.routes();
     const declared = routes.flatMap(({ controller, handler }) => guardsOf(controller, handler));
-    chain.attach((context) => runtime.enforcer.enforce(context, 'auth'), declared, findings);
+    chain.attach((context, names) => runtime.enforcer.enforce(context, 'auth', names), declared, findings);
+    const rows: ReportRow[] = [];
     const planner = new ThrottlePlanner(runtime.options, this.report);
     for (const { controller, method, handler, identity } of routes) {
       const limits = planner.limits(controller, method, identity, findings);
-      const plan: ThrottlePlan = { limits, position: chain.position(controller, handler) };
+      const plan: ThrottlePlan = { limits, ...chain.place(controller, handler) };
       runtime.plans.set(controller, handler, plan);
+      rows.push(this.row(identity, plan));
       this.warnOfUnknownAuth(plan, controller, method, handler);
     }
     if (findings.length > 0) {
@@ -67,8 +71,39 @@ export class RateLimitBoot {
     }
     for (const warning of setupWarnings(runtime.store, runtime.options.address)) this.logger.warn(warning);
     for (const warning of unenforcedThrottles(this.discovery, this.scanner)) this.logger.warn(warning);
+    const table = reportTable(perIpText(runtime), rows);
+    this.logger.log(runtime.dryRun ? `dry run: nothing is refused\n${table}` : table);
     // Behind all global guards, those that main.ts bound included.
-    this.config.useGlobalGuards(this.guard);
+    this.bindLast();
+  }
+
+  private row(route: string, { limits, position }: ThrottlePlan): ReportRow {
+    return {
+      route,
+      limits: limits.map((limit) => limit.describe()).join(' + '),
+      place: this.places()[position],
+    };
+  }
+
+  private places(): Readonly<Record<ThrottlePosition, string>> {
+    const guards = this.runtime.authGuards.map(({ name }) => name).join(', ');
+    return {
+      global: 'behind all global guards',
+      auth: `right behind ${guards}`,
+      listed: 'where ThrottleGuard is listed',
+    };
+  }
+
+  private bindLast(): void {
+    const guards: readonly unknown[] = this.config.getGlobalGuards();
+    const early = guards.findIndex((guard) => guard instanceof ThrottleGuard);
+    if (early >= 0 && early < guards.length - 1 && this.runtime.authGuards.length === 0) {
+      this.logger.warn(
+        'ThrottleGuard is bound globally in front of other guards: where those authenticate, users of one network ' +
+          'share its limits. Leave it out, the module binds its own behind all global guards',
+      );
+    }
+    if (!guards.includes(this.guard)) this.config.useGlobalGuards(this.guard);
   }
 
   /** Leaves the app's guards as they were. */
@@ -115,7 +150,14 @@ export class RateLimitBoot {
     if (guardsOf(controller, handler).length === 0) return;
     this.logger.warn(
       `${controller.name}.${method} is throttled before its own guards run: name the one that authenticates in ` +
-        `authGuard, or list ThrottleGuard behind it`,
+        `authGuard, and it counts users (calls that guard rejects then cost the per-IP limit only); or list ` +
+        `ThrottleGuard where it shall run`,
     );
   }
+}
+
+function perIpText({ options, http }: RateLimitRuntime): string {
+  const rate = options.perIp();
+  if (rate === null) return 'off';
+  return `${rate.limit}/${formatDuration(rate.window)}${http.perIpOnTrial ? ' (dry run)' : ''}`;
 }

@@ -1,6 +1,8 @@
 // The module that an app imports.
 
-import { Module, type DynamicModule } from '@nestjs/common';
+import { Inject, Module, type DynamicModule } from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
+import { badConfiguration } from '../errors.js';
 import type { RateLimitAsyncOptions, RateLimitOptions } from './options.js';
 import { RateLimitCoreModule } from './rate-limit-core.module.js';
 
@@ -10,6 +12,13 @@ import { RateLimitCoreModule } from './rate-limit-core.module.js';
  */
 @Module({})
 export class RateLimitModule {
+  constructor(@Inject(ModulesContainer) modules: ModulesContainer) {
+    if ([...modules.values()].some(({ metatype }) => metatype === RateLimitCoreModule)) return;
+    throw badConfiguration('RateLimitModule', [
+      'it is imported without forRoot(), so nothing is limited: import RateLimitModule.forRoot() in the root module',
+    ]);
+  }
+
   static forRoot(options: RateLimitOptions = {}): DynamicModule {
     return { module: RateLimitModule, imports: [RateLimitCoreModule.forRoot(options)] };
   }

@@ -4,14 +4,18 @@ import { RateLimitEvents } from '../events/event-stream.js';
 import { Limiter } from '../limiter/limiter.js';
 import { createAddressResolver } from '../network/client-address.js';
 import { PerIpPolicy } from '../policies/per-ip.js';
+import { ResponseHeaders } from '../responses/headers.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { RateLimitStore } from '../stores/store.js';
 import { soundOptions } from './config/option-shapes.js';
 import type { RateLimitConfig } from './config/rate-limit.config.js';
 import { resolveOptions, type ResolvedOptions } from './config/resolved-options.js';
 import { ConfigSettings, SafeSettings } from './config/settings.js';
+import { EventLog } from './event-log.js';
 import { HttpLimits } from './http/http-limits.js';
+import { LogAuditSink } from './log-audit-sink.js';
 import type { GuardType, RateLimitOptions } from './options.js';
+import { Gate } from './throttle/gate.js';
 import { Identities } from './throttle/identity.js';
 import { ThrottleEnforcer } from './throttle/throttle.enforcer.js';
 import { ThrottlePlans } from './throttle/throttle-plans.js';
@@ -20,39 +24,54 @@ import { ThrottlePlans } from './throttle/throttle-plans.js';
 const STORE_TIMEOUT = 100;
 
 export class RateLimitRuntime {
-  readonly events = new RateLimitEvents();
-  readonly plans = new ThrottlePlans();
   /** What is wrong with the options: the boot fails with it. */
   readonly findings: string[] = [];
+  readonly plans = new ThrottlePlans();
+  readonly events: RateLimitEvents;
   readonly options: ResolvedOptions;
   readonly authGuards: readonly GuardType[];
   readonly store: RateLimitStore;
   readonly limiter: Limiter;
+  readonly headers: ResponseHeaders;
   readonly http: HttpLimits;
   readonly enforcer: ThrottleEnforcer;
+  /** Every limit is on trial. */
+  readonly dryRun: boolean;
+  private readonly log: EventLog;
 
   constructor(given: RateLimitOptions, config: RateLimitConfig) {
-    const report = this.events.emit.bind(this.events);
     const options = soundOptions(given, this.findings);
+    this.store = options.store ?? new MemoryStore();
+    const sink = options.audit === undefined ? new LogAuditSink() : options.audit;
+    this.log = new EventLog(this.store.clock, sink);
+    this.events = new RateLimitEvents((event) => this.log.write(event));
+    const report = this.events.emit.bind(this.events);
+    this.store.report = report;
+    this.store.open();
     const settings = new SafeSettings(options.settings ?? new ConfigSettings(config), report);
     this.options = resolveOptions(options, config, settings, report, this.findings);
     this.authGuards = [options.authGuard ?? []].flat();
-    this.store = options.store ?? new MemoryStore();
-    this.store.report = report;
+    this.dryRun = options.dryRun ?? false;
     this.limiter = new Limiter(this.store, STORE_TIMEOUT);
-    this.http = new HttpLimits(
-      this.limiter,
-      new Identities(options.identify ?? null, report),
+    this.headers = new ResponseHeaders(options.headers === null ? [] : [options.headers ?? 'draft-6'].flat());
+    this.http = new HttpLimits({
+      gate: new Gate(this.limiter, this.events, this.dryRun),
+      headers: this.headers,
+      identities: new Identities(options.identify ?? null, report),
       report,
-      createAddressResolver(this.findings.length === 0 ? this.options.address : {}),
-      new PerIpPolicy(this.limiter, this.options.perIp),
-      options.skipIf ?? null,
-    );
+      addresses: createAddressResolver(this.findings.length === 0 ? this.options.address : {}),
+      perIp: new PerIpPolicy(this.options.perIp, options.perIp?.dryRun ?? false),
+      skipIf: options.skipIf ?? null,
+    });
     this.enforcer = new ThrottleEnforcer(this.http, this.plans);
   }
 
   async close(): Promise<void> {
-    await this.store.close();
-    this.events.close();
+    try {
+      await this.store.close();
+    } finally {
+      this.log.close();
+      this.events.close();
+    }
   }
 }

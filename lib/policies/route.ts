@@ -1,6 +1,7 @@
 // Route throttles: calls of one handler, per user, per client network for guests. Source B, SB-21 to SB-29.
 
 import type { Rate } from '../algorithms/rate.js';
+import { nameOf } from '../errors.js';
 import type { Bucket } from '../algorithms/verdict.js';
 import type { Report } from '../events/event.js';
 import { ignoreLate } from '../limiter/late-answer.js';
@@ -18,18 +19,42 @@ export interface Subject {
 /** Whom a limit counts: users (guests by network), networks, or a text of the app's own. */
 export type CountBy<C extends Subject> = 'user' | 'ip' | ((call: C) => string);
 
-/** One limit of a handler. `C` is the caller that the app's functions see. */
+/** How a limit counts. `C` is the caller that the app's functions see. */
+export interface Counting<C extends Subject> {
+  /** Default `'user'`. */
+  readonly by?: CountBy<C>;
+  /** Counted and reported, refusing nothing. Default false. */
+  readonly dryRun?: boolean;
+  /** The numbers, for reports; absent: they come from settings. */
+  readonly limit?: number | ((call: C) => number);
+  readonly per?: string;
+}
+
+/** One limit of a handler. */
 export class RouteLimit<C extends Subject> {
+  readonly dryRun: boolean;
   private readonly policy: Policy;
+  private readonly by: CountBy<C>;
 
   constructor(
     readonly name: string,
     counter: string,
     private readonly rate: (call: C) => Rate | null,
-    private readonly by: CountBy<C>,
+    private readonly counting: Counting<C>,
     private readonly report: Report,
   ) {
     this.policy = new Policy(name, counter);
+    this.by = counting.by ?? 'user';
+    this.dryRun = counting.dryRun ?? false;
+  }
+
+  /** Such as `10/1m by user`. */
+  describe(): string {
+    const { limit, per } = this.counting;
+    const numbers =
+      per === undefined ? 'from settings' : `${typeof limit === 'number' ? limit : 'live'}/${per}`;
+    const who = typeof this.by === 'function' ? 'by a key' : `by ${this.by}`;
+    return `${numbers} ${who}${this.dryRun ? ' (dry run)' : ''}`;
   }
 
   /** The bucket that this call is counted in; null when the limit is off. */
@@ -53,7 +78,7 @@ export class RouteLimit<C extends Subject> {
       ignoreLate(text);
       this.reportUnusable(`by() returned ${text === '' ? 'an empty text' : typeof text}`);
     } catch (error) {
-      this.reportUnusable(`by() threw ${error instanceof Error ? error.message : 'something'}`);
+      this.reportUnusable(`by() threw ${nameOf(error)}`);
     }
     return null;
   }

@@ -3,6 +3,7 @@
 import type { LeaseReply, LeaseRequest } from '../algorithms/lease.js';
 import type { Bucket, Verdict } from '../algorithms/verdict.js';
 import type { Report } from '../events/event.js';
+import { systemClock, type Clock } from './clock.js';
 
 /** A value now, or a promise of it where the store needs I/O. */
 export type MaybePromise<T> = T | Promise<T>;
@@ -37,6 +38,9 @@ export interface LeaseCall {
  * charge, refund or clear may have been done in part. Stores in process answer at once and ignore it.
  */
 export abstract class RateLimitStore {
+  /** The time of this process, for logs and the audit. Stores in process count by it too. */
+  readonly clock: Clock = systemClock;
+
   /** Where the store tells what an operator should know. The module sets it at boot. */
   report: Report = () => {};
 
@@ -63,6 +67,9 @@ export abstract class RateLimitStore {
    * purse repeats its call with the same `seq`, which is safe whatever became of the first.
    */
   abstract lease(calls: readonly LeaseCall[], timeout: number): MaybePromise<LeaseReply[]>;
+
+  /** An app starts to use the store; each such call is answered by one of `close`. */
+  open(): void {}
 
   /** Releases what the store itself opened (timers, connections). Calling it twice is fine. */
   abstract close(): MaybePromise<void>;

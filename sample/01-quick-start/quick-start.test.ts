@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { curlLines, run, type Base } from '../../test/docs/curl.js';
@@ -36,12 +37,14 @@ function launch(port: string): ChildProcessWithoutNullStreams {
 }
 
 /** What a stream says until `complete` is found in it, or until it ends. */
-async function read(stream: NodeJS.ReadableStream, complete: RegExp): Promise<string> {
+async function read(stream: Readable, complete: RegExp): Promise<string> {
   let text = '';
-  for await (const chunk of stream) {
+  // Not destroyed: what the sample logs later would meet a closed pipe, and end it.
+  for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
     text += String(chunk);
     if (complete.test(text)) break;
   }
+  stream.resume();
   return text;
 }
 

@@ -165,7 +165,7 @@ describe('a fixed window', () => {
           return fixedWait(fixedUsed(used, end, then), cost, rate, then, at);
         };
         const bucket = { policy: 'p', namespace: 'p', key: 'k', cost, rate };
-        const { retryAfter } = decisionOf(fixedVerdict(bucket, used, 0, waitAt(now), end, now));
+        const { retryAfter } = decisionOf(fixedVerdict(bucket, used, 0, waitAt(now), end, now), {});
         const at = now + (retryAfter ?? NaN) * 1_000_000;
         expect(waitAt(at)).toBe(0);
         expect(waitAt(Math.max(now, at - 1_001_000))).toBeGreaterThan(0);

@@ -144,7 +144,7 @@ describe('GCRA', () => {
     fc.assert(
       fc.property(refusals, ({ rate, used, cost }) => {
         const tat = gcraTat(used, NOW);
-        const { retryAfter, reason } = decisionOf(verdictOf(rate, used, cost, NOW));
+        const { retryAfter, reason } = decisionOf(verdictOf(rate, used, cost, NOW), {});
         expect(reason).toBe('limit-exceeded');
         const at = NOW + (retryAfter ?? NaN) * 1_000_000;
         expect(gcraWait(gcraUsed(tat, rate, at), cost, rate)).toBe(0);

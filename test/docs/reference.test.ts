@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { RateLimitModule } from '../../lib/index.js';
 import { ENVIRONMENT, readEnvironment } from '../../lib/nest/config/rate-limit.config.js';
 import { createAddressResolver } from '../../lib/network/client-address.js';
+import { HEADER_FORMATS } from '../../lib/responses/headers.js';
 import { blocksOf, documents, headingsOf, proseOf, root, rowsOf, sectionOf, textOf } from './markdown.js';
 
 const program = ts.createProgram([join(root, 'dist/index.d.ts')], {
@@ -37,6 +38,15 @@ describe('docs/options.md', () => {
     ['MemoryStoreOptions', 'Of the memory store'],
   ])('has every field of %s and no other', (type, heading) => {
     expect(names(optionsPage(heading))).toEqual(fieldsOf(type).toSorted());
+  });
+
+  it('has every field of the per-IP limit, every header format, and no other', () => {
+    const typeOf = (name: string) =>
+      optionsPage('Of the module').find(([option]) => option === name)?.[1] ?? '';
+    const fields = /^\{ (.+) \}/.exec(typeOf('perIp'))?.[1].split(', ');
+    expect(fields?.toSorted()).toEqual(fieldsOf('PerIpQuota').toSorted());
+    const formats = [...typeOf('headers').matchAll(/'([\w-]+)'/g)].map(([, format]) => format);
+    expect(formats).toEqual([...HEADER_FORMATS]);
   });
 
   it('has every environment variable with its option, and no other', () => {

@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { AuditSink, AuditTrail, type AuditEntry } from '../../lib/events/audit.js';
 import type { RefusalEvent } from '../../lib/events/event.js';
@@ -19,6 +20,7 @@ function refusal(network: string, about: Partial<RefusalEvent> = {}): RefusalEve
       resetAfter: 60,
       retryAfter: 6,
       reason: 'limit-exceeded',
+      headers: {},
     },
     address: network,
     network,
@@ -104,5 +106,57 @@ describe('the audit trail of refusals', () => {
     expect(handed).toBe(1_000);
     expect(problems).toHaveLength(4_000);
     expect(problems[0]).toContain('too slow');
+  });
+
+  it('what a limit on trial would have refused takes no row from the first real refusal, and has one itself', () => {
+    const sink = new Rows();
+    const { trail } = setup(sink);
+    for (const dryRun of [true, true, false, true, false]) {
+      trail.record(refusal('203.0.113.7', { dryRun }), NOON);
+    }
+    expect(sink.rows.map(({ details }) => details.dryRun)).toEqual([true, false]);
+  });
+
+  it('a promise of another kind is waited for too: ORMs bring classes of their own, and some run only then', async () => {
+    const foreign: PromiseConstructor = runInNewContext('Promise');
+    class Orm extends AuditSink {
+      override write(): Promise<void> {
+        const query = foreign.reject(new Error('no table'));
+        expect(query).not.toBeInstanceOf(Promise);
+        return query;
+      }
+    }
+    const { trail, problems } = setup(new Orm());
+    trail.record(refusal('10.0.0.1'), NOON);
+    await turn();
+    expect(problems).toEqual(['the sink rejected with no table']);
+  });
+
+  it('whatever a sink throws, nothing reaches the caller', () => {
+    for (const thrown of [undefined, null, 'text', Symbol('x'), Object.create(null)]) {
+      class Odd extends AuditSink {
+        override write(): void {
+          throw thrown;
+        }
+      }
+      const { trail, problems } = setup(new Odd());
+      trail.record(refusal('10.0.0.1'), NOON);
+      expect(problems).toEqual([expect.stringMatching(/^the sink threw ./)]);
+    }
+  });
+
+  it('rows are handed over when it is told to, by default at once', () => {
+    const sink = new Rows();
+    const steps: (() => void)[] = [];
+    const trail = new AuditTrail(
+      sink,
+      () => {},
+      10,
+      (step) => steps.push(step),
+    );
+    trail.record(refusal('10.0.0.1'), NOON);
+    expect(sink.rows).toEqual([]);
+    for (const step of steps) step();
+    expect(sink.rows).toHaveLength(1);
   });
 });

@@ -24,4 +24,23 @@ describe('the stream of events', () => {
     events.emit({ type: 'unknown-address' });
     expect(completed).toBe(1);
   });
+
+  it('the log is told of every event, before any subscriber', () => {
+    const order: string[] = [];
+    const events = new RateLimitEvents(({ type }) => order.push(`log ${type}`));
+    events.emit({ type: 'unknown-address' });
+    events.all$.subscribe(({ type }) => order.push(`subscriber ${type}`));
+    events.emit({ type: 'overflow', namespace: 'network:per-ip', maxKeys: 10 });
+    expect(order).toEqual(['log unknown-address', 'log overflow', 'subscriber overflow']);
+  });
+
+  it('is observed while somebody subscribes: the log alone doesn’t count', () => {
+    const events = new RateLimitEvents(() => {});
+    expect(events.observed).toBe(false);
+    const [one, two] = [events.all$.subscribe(), events.all$.subscribe()];
+    one.unsubscribe();
+    expect(events.observed).toBe(true);
+    two.unsubscribe();
+    expect(events.observed).toBe(false);
+  });
 });

@@ -18,6 +18,7 @@ function refusal(about: Partial<RefusalEvent> & { policy?: string } = {}): Refus
       resetAfter: 60,
       retryAfter: 20,
       reason: 'limit-exceeded',
+      headers: {},
     },
     address: '203.0.113.7',
     network: '203.0.113.7',

@@ -120,12 +120,25 @@ describe('a limit that a function gives', () => {
     const { live, events } = liveLimit();
     const good = live.of(() => 10);
     const fail = (): never => {
-      throw new Error('down');
+      throw new TypeError('down, and a secret');
     };
     for (let call = 0; call < 5; call++) expect(live.of(fail)).toBe(good);
     expect(events).toEqual([
-      { type: 'invalid-setting', setting: 'perIp.limit', problem: expect.stringContaining('down') },
+      { type: 'invalid-setting', setting: 'perIp.limit', problem: 'it threw TypeError' },
     ]);
+  });
+
+  it('that depends on the caller lends nobody the limit of a better plan', () => {
+    const { live } = liveLimit();
+    const fail = (): never => {
+      throw new TypeError('no plan');
+    };
+    expect(live.ofCaller(fail).limit).toBe(1);
+    expect(live.ofCaller(() => 100_000).limit).toBe(100_000);
+    expect(live.ofCaller(() => 20).limit).toBe(20);
+    expect(live.ofCaller(() => 100_000).limit).toBe(100_000);
+    expect(live.ofCaller(fail).limit).toBe(20);
+    expect(live.ofCaller(() => Number.NaN).limit).toBe(20);
   });
 
   it('that is async by mistake keeps the last good value, and its rejection harms nobody', async () => {

@@ -14,6 +14,7 @@ describe('a policy', () => {
       key: '203.0.113.5',
       rate: RATE,
       cost: 3,
+      hidden: false,
     });
   });
 

@@ -8,6 +8,7 @@ import { exportedNames } from './imports.js';
 const publicNames: Record<string, { values: string[]; types: string[] }> = {
   '.': {
     values: [
+      'AuditSink',
       'ClientIp',
       'MemoryStore',
       'PerIpGuard',
@@ -32,7 +33,13 @@ const publicNames: Record<string, { values: string[]; types: string[] }> = {
       'BucketRequest',
       'Call',
       'Clock',
+      'AuditEntry',
       'Decision',
+      'DecisionEvent',
+      'HeaderFormat',
+      'HeaderLines',
+      'LimitKind',
+      'RefusalEvent',
       'GuardType',
       'Identify',
       'LiveSettings',

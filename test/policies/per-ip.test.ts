@@ -9,7 +9,13 @@ const MINUTE = 60e6;
 
 function setup(rate: () => Rate | null) {
   const clock = new FakeClock();
-  return { clock, perIp: new PerIpPolicy(new Limiter(new MemoryStore({ clock }), 100), rate) };
+  const limiter = new Limiter(new MemoryStore({ clock }), 100);
+  const policy = new PerIpPolicy(rate, false);
+  const consume = (network: string) => {
+    const bucket = policy.bucket(network);
+    return bucket === null ? null : limiter.consume([bucket]);
+  };
+  return { clock, perIp: { consume } };
 }
 
 describe('PerIpPolicy', () => {
@@ -55,5 +61,10 @@ describe('PerIpPolicy', () => {
       .flatMap((verdicts) => (verdicts instanceof Promise ? [] : verdicts))
       .filter((verdict) => verdict?.allowed);
     expect(admitted).toHaveLength(30);
+  });
+
+  it('says whether it is on trial', () => {
+    expect(new PerIpPolicy(() => null, true).dryRun).toBe(true);
+    expect(new PerIpPolicy(() => null, false).dryRun).toBe(false);
   });
 });

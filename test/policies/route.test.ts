@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createRate } from '../../lib/algorithms/rate.js';
 import type { RateLimitEvent } from '../../lib/events/event.js';
-import { RouteLimit, type CountBy, type Subject } from '../../lib/policies/route.js';
+import { RouteLimit, type CountBy, type Counting, type Subject } from '../../lib/policies/route.js';
 
 const rate = createRate('gcra', 2, 60e6);
 const GUEST: Subject = { user: null, network: '192.0.2.1' };
@@ -16,7 +16,7 @@ function setup(by: CountBy<Subject>, counter = 'route GET /reports #1') {
       'GET /reports',
       counter,
       () => rate,
-      by,
+      { by },
       (event) => events.push(event),
     ),
   };
@@ -37,6 +37,7 @@ describe('RouteLimit', () => {
       key: 'u1',
       rate,
       cost: 1,
+      hidden: false,
     });
     expect(limit.bucket(GUEST)).toMatchObject({
       namespace: 'network:route GET /reports #1',
@@ -63,7 +64,7 @@ describe('RouteLimit', () => {
       'x',
       'x',
       () => null,
-      'user',
+      { by: 'user' },
       () => {},
     );
     expect(off.bucket(USER)).toBeNull();
@@ -142,5 +143,33 @@ describe('RouteLimit', () => {
     } finally {
       process.off('unhandledRejection', note);
     }
+  });
+
+  it('counts by user, and for real, where nothing else is said', () => {
+    const limit = new RouteLimit<Subject>(
+      'x',
+      'x',
+      () => rate,
+      {},
+      () => {},
+    );
+    expect(limit.bucket(USER)?.namespace).toBe('user:x');
+    expect(limit.dryRun).toBe(false);
+  });
+
+  it.each<[Counting<Subject>, string]>([
+    [{ limit: 10, per: '1m' }, '10/1m by user'],
+    [{ limit: 10, per: '1m', by: 'ip' }, '10/1m by ip'],
+    [{ limit: 10, per: '1m', by: () => 'tenant' }, '10/1m by a key'],
+    [{ limit: () => 10, per: '500ms' }, 'live/500ms by user'],
+    [{}, 'from settings by user'],
+    [{ limit: 10, per: '1m', dryRun: true }, '10/1m by user (dry run)'],
+    [{ limit: 10, per: '1m', dryRun: false }, '10/1m by user'],
+  ])('describes %o as %s, and asks no function for it', (counting, text) => {
+    const never = (): never => {
+      throw new Error('asked');
+    };
+    const limit = new RouteLimit<Subject>('x', 'x', never, counting, never);
+    expect(limit.describe()).toBe(text);
   });
 });

@@ -11,6 +11,7 @@ const REFUSED: Decision = {
   resetAfter: 60,
   retryAfter: 20,
   reason: 'limit-exceeded',
+  headers: {},
 };
 
 describe('the body of a refusal', () => {

@@ -1,5 +1,5 @@
 import { parseItem } from 'structured-headers';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { integerItem, stringItem } from '../../lib/responses/structured-field.js';
 

@@ -1,6 +1,7 @@
 // Whether options are of the right kind at all, so that the rest can be read without surprises.
 
 import { show } from '../../algorithms/rate.js';
+import { HEADER_FORMATS } from '../../responses/headers.js';
 import type { RateLimitOptions } from '../options.js';
 
 /** What each option must be; null and undefined are fine everywhere. */
@@ -16,14 +17,22 @@ const SHAPES: Readonly<
   identify: [isFunction, 'give a function'],
   skipIf: [isFunction, 'give a function'],
   throttle: [isObject, 'give { limit, per }, a list of them, or null'],
-  policies: [isObject, 'give quotas by name'],
+  policies: [(value) => isObject(value) && !Array.isArray(value), 'give quotas by name'],
   store: [has('consume'), 'give a RateLimitStore, such as new MemoryStore()'],
+  headers: [isFormats, `give one or several of ${HEADER_FORMATS.join(', ')}`],
+  audit: [has('write'), 'give an AuditSink'],
+  dryRun: [(value) => typeof value === 'boolean', 'give true or false'],
   settings: [has('read'), 'give a RateLimitSettings'],
 };
 
 /** The options without those of the wrong kind, each of which is a finding. */
 export function soundOptions(options: RateLimitOptions, findings: string[]): RateLimitOptions {
   const sound: Record<string, unknown> = {};
+  const whole: unknown = options;
+  if (typeof whole !== 'object' || whole === null || Array.isArray(whole)) {
+    findings.push(`the options are ${show(whole)}: give an object, {} for the defaults`);
+    return sound;
+  }
   for (const [name, value] of Object.entries(options)) {
     if (!isOption(name)) {
       findings.push(`${name} is no option: there are ${Object.keys(SHAPES).join(', ')}`);
@@ -50,6 +59,11 @@ function isFunction(value: unknown): boolean {
 
 function isGuards(value: unknown): boolean {
   return Array.isArray(value) ? value.every(isFunction) : isFunction(value);
+}
+
+function isFormats(value: unknown): boolean {
+  const formats: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return formats.every((format) => HEADER_FORMATS.some((known) => known === format));
 }
 
 function has(method: string): (value: unknown) => boolean {

@@ -1,6 +1,6 @@
 // Options, settings and defaults made into one checked whole; everything wrong is collected, nothing throws here.
 
-import { createRate, type Rate } from '../../algorithms/rate.js';
+import { createRate, show, type Rate } from '../../algorithms/rate.js';
 import type { Report } from '../../events/event.js';
 import { LiveLimit, LiveQuota } from '../../limiter/live-rate.js';
 import { parseQuota, parseRate } from '../../limiter/quota-text.js';
@@ -70,9 +70,14 @@ function resolvePerIp(
   if (perIp === null) return () => null;
   if (perIp === undefined) return liveQuota('perIp', DEFAULT_PER_IP, settings, report, findings);
   for (const key of Object.keys(perIp)) {
-    if (key !== 'limit' && key !== 'per') findings.push(`perIp.${key} is unknown: perIp has limit and per`);
+    if (key !== 'limit' && key !== 'per' && key !== 'dryRun') {
+      findings.push(`perIp.${key} is unknown: perIp has limit, per and dryRun`);
+    }
   }
-  const limit: unknown = perIp.limit;
+  const { dryRun, limit }: { readonly dryRun?: unknown; readonly limit?: unknown } = perIp;
+  if (dryRun !== undefined && typeof dryRun !== 'boolean') {
+    findings.push(`perIp.dryRun is ${show(dryRun)}: give true or false`);
+  }
   if (typeof limit !== 'function') {
     const parsed = parseQuota(perIp, 'gcra');
     if ('problem' in parsed) findings.push(`perIp: ${parsed.problem}`);

@@ -1,6 +1,9 @@
 // The port through which limits are read on every call, so that an edit takes effect at once.
 
+import { show } from '../../algorithms/rate.js';
+import { nameOf } from '../../errors.js';
 import type { Report } from '../../events/event.js';
+import { ignoreLate } from '../../limiter/late-answer.js';
 
 /** The settings that are live, raw as their source has them; undefined keeps what holds. */
 export interface LiveSettings {
@@ -32,14 +35,25 @@ export class SafeSettings extends RateLimitSettings {
 
   override read(): LiveSettings {
     try {
-      this.last = this.source.read();
-      this.failure = null;
+      const said: unknown = this.source.read();
+      ignoreLate(said);
+      if (typeof said === 'object' && said !== null && !(said instanceof Promise)) {
+        // Read here, where a getter that throws is a failure of the source; of classes getters are no own properties.
+        const { perIp, throttle }: LiveSettings = said;
+        this.last = { perIp, throttle };
+        this.failure = null;
+      } else {
+        this.fail(`read() returned ${said instanceof Promise ? 'a promise' : show(said)}`);
+      }
     } catch (error) {
-      const problem = `read() threw ${error instanceof Error ? error.message : String(error)}`;
-      if (problem !== this.failure) this.report({ type: 'invalid-setting', setting: 'settings', problem });
-      this.failure = problem;
+      this.fail(`read() threw ${nameOf(error)}`);
     }
     return this.last;
+  }
+
+  private fail(problem: string): void {
+    if (problem !== this.failure) this.report({ type: 'invalid-setting', setting: 'settings', problem });
+    this.failure = problem;
   }
 }
 

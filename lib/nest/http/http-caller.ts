@@ -1,12 +1,12 @@
 // The caller of an HTTP request.
 
 import type { ExecutionContext } from '@nestjs/common';
-import type { Decision } from '../../algorithms/decision.js';
+import type { Decision, HeaderLines } from '../../algorithms/decision.js';
 import type { Verdict } from '../../algorithms/verdict.js';
 import type { Caller } from '../call.js';
 import { RateLimitException } from './rate-limit.exception.js';
 import type { FrameworkRequest, RequestState } from './request-state.js';
-import { writeVerdict, type FrameworkResponse } from './response.js';
+import { writeLines, writeRefusal, type FrameworkResponse } from './response.js';
 
 export class HttpCaller implements Caller {
   readonly transport = 'http';
@@ -27,8 +27,18 @@ export class HttpCaller implements Caller {
     return this.state.client.network;
   }
 
-  tell(verdict: Verdict): void {
-    if (this.state.note(verdict)) writeVerdict(this.response, verdict);
+  tell(verdicts: readonly Verdict[], refused: Verdict | null): HeaderLines {
+    const { state, response } = this;
+    const { headers } = state.limits;
+    const tighter = state.meet(verdicts);
+    if (refused !== null) {
+      state.lines = headers.ofRefusal(state.met, refused);
+      writeRefusal(response, state.lines);
+    } else if (tighter || headers.listsPolicies) {
+      state.lines = headers.of(state.met);
+      writeLines(response, state.lines);
+    }
+    return state.lines;
   }
 
   refusal(decision: Decision): Error {

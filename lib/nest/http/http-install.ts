@@ -6,10 +6,24 @@ import type { HttpLimits } from './http-limits.js';
 import { proceed, type Next } from './proceed.js';
 import { RateLimitException } from './rate-limit.exception.js';
 import { rawRequest, type FrameworkRequest } from './request-state.js';
-import { exposeHeaders, writeDecision, type FrameworkResponse } from './response.js';
+import { exposeHeaders, writeRefusal, type FrameworkResponse } from './response.js';
 
 type Middleware = (request: FrameworkRequest, response: FrameworkResponse, next: Next) => void;
 type Adapter = HttpAdapterHost['httpAdapter'];
+
+/** How main.ts adds routes of its own to an adapter, or reaches behind it to do so. */
+const VERBS = [
+  'all',
+  'get',
+  'head',
+  'post',
+  'put',
+  'patch',
+  'delete',
+  'options',
+  'search',
+  'getInstance',
+] as const;
 
 type ErrorHook = (
   request: FrameworkRequest,
@@ -61,6 +75,7 @@ export class HttpInstall {
    */
   private followUse(adapter: Adapter): void {
     const { enableCors, use } = adapter;
+    for (const verb of VERBS) this.precede(adapter, verb);
     adapter.use = (...args: Parameters<Adapter['use']>) => {
       this.install(adapter);
       return use.apply(adapter, args);
@@ -75,8 +90,18 @@ export class HttpInstall {
       enableCors.apply(adapter, args);
       adapter.use = following;
       this.install(adapter);
-      if (late) adapter.use(exposeOurs);
+      if (late) adapter.use(this.exposeOurs);
     };
+  }
+
+  /** A route that main.ts adds to the adapter by itself is limited like any other. */
+  private precede(adapter: Adapter, verb: string): void {
+    const add: unknown = Reflect.get(adapter, verb);
+    if (typeof add !== 'function') return;
+    Reflect.set(adapter, verb, (...args: unknown[]): unknown => {
+      this.install(adapter);
+      return Reflect.apply(add, adapter, args);
+    });
   }
 
   /**
@@ -106,8 +131,8 @@ export class HttpInstall {
   /** The engine has the raw response only, and what CORS or the app set on Fastify's reply would win over it. */
   private readonly onError: ErrorHook = (request, response, error, done) => {
     if (error instanceof RateLimitException) {
-      writeDecision(response, error.decision);
-      if (rawRequest(request).headers.origin !== undefined) exposeHeaders(response);
+      writeRefusal(response, error.decision.headers);
+      if (rawRequest(request).headers.origin !== undefined) exposeHeaders(response, this.limits.headers);
     }
     done();
   };
@@ -140,14 +165,14 @@ export class HttpInstall {
     refusal: unknown,
   ): void {
     this.cors?.(request, response, () => {
-      if (request.headers.origin !== undefined) exposeHeaders(response);
+      if (request.headers.origin !== undefined) exposeHeaders(response, this.limits.headers);
       next(refusal);
     });
   }
-}
 
-/** Behind a late CORS: what passed ours before it gets its headers completed here. */
-const exposeOurs: Middleware = (request, response, next) => {
-  if (request.headers.origin !== undefined) exposeHeaders(response);
-  next();
-};
+  /** Behind a late CORS: what passed ours before it gets its headers completed here. */
+  private readonly exposeOurs: Middleware = (request, response, next) => {
+    if (request.headers.origin !== undefined) exposeHeaders(response, this.limits.headers);
+    next();
+  };
+}

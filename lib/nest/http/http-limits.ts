@@ -1,61 +1,91 @@
 // What happens to every HTTP request before routing: the address is captured, the per-IP limit is charged.
 
 import type { Report } from '../../events/event.js';
+import { show } from '../../algorithms/rate.js';
+import { nameOf } from '../../errors.js';
 import { ignoreLate } from '../../limiter/late-answer.js';
-import type { Limiter } from '../../limiter/limiter.js';
 import type { AddressResolver } from '../../network/client-address.js';
 import type { PerIpPolicy } from '../../policies/per-ip.js';
+import type { ResponseHeaders } from '../../responses/headers.js';
 import type { MaybePromise } from '../../stores/store.js';
 import type { Call } from '../call.js';
-import { admit } from '../throttle/gate.js';
+import type { Gate } from '../throttle/gate.js';
 import type { Identities } from '../throttle/identity.js';
 import { HttpCaller } from './http-caller.js';
 import {
   RequestState,
   rawRequest,
   setState,
+  stateIn,
   stateOf,
   type FrameworkRequest,
   type RawRequest,
 } from './request-state.js';
 import { exposeHeaders, type FrameworkResponse } from './response.js';
 
+/** What the HTTP side of an app is made of. */
+export interface HttpParts {
+  readonly gate: Gate;
+  readonly headers: ResponseHeaders;
+  readonly identities: Identities;
+  readonly report: Report;
+  readonly addresses: AddressResolver;
+  readonly perIp: PerIpPolicy;
+  /** Lets a call pass unlimited when it returns true. */
+  readonly skipIf: ((call: Call) => boolean) | null;
+}
+
 export class HttpLimits {
+  readonly gate: Gate;
+  readonly headers: ResponseHeaders;
+  readonly identities: Identities;
+  readonly report: Report;
   private forwardingReported = false;
 
-  constructor(
-    readonly limiter: Limiter,
-    readonly identities: Identities,
-    readonly report: Report,
-    private readonly addresses: AddressResolver,
-    private readonly perIp: PerIpPolicy,
-    private readonly skipIf: ((call: Call) => boolean) | null,
-  ) {}
+  constructor(private readonly parts: HttpParts) {
+    this.gate = parts.gate;
+    this.headers = parts.headers;
+    this.identities = parts.identities;
+    this.report = parts.report;
+  }
+
+  /** The per-IP limit refuses nothing. */
+  get perIpOnTrial(): boolean {
+    return this.parts.perIp.dryRun;
+  }
 
   /** Whether the app lets a call pass unlimited. A function that fails skips nothing. */
   skips(call: Call): boolean {
-    if (this.skipIf === null) return false;
+    const { skipIf } = this.parts;
+    if (skipIf === null) return false;
     try {
       // Only true skips: a function that is async by mistake gives a promise.
-      const skipped: unknown = this.skipIf(call);
+      const skipped: unknown = skipIf(call);
       ignoreLate(skipped);
+      if (typeof skipped !== 'boolean') this.reportSkip(`returned ${show(skipped)}, which skips nothing`);
       return skipped === true;
     } catch (error) {
-      this.report({ type: 'unusable-key', policy: 'skipIf', problem: `skipIf() threw ${String(error)}` });
+      this.reportSkip(`threw ${nameOf(error)}`);
       return false;
     }
   }
 
-  /** The state of a request; captures the address when it is seen for the first time. */
+  private reportSkip(problem: string): void {
+    this.report({ type: 'unusable-key', policy: 'skipIf', problem: `skipIf() ${problem}` });
+  }
+
+  /** The state of a request; captures the address when this app sees it for the first time. */
   capture(raw: RawRequest): RequestState {
-    const known = stateOf(raw);
+    const known = stateIn(raw, this);
     if (known !== undefined) return known;
     const peer = raw.socket?.remoteAddress;
-    const client = this.addresses.resolve(peer, raw.headers);
-    const state = new RequestState(client, this);
+    // A TCP peer that is gone has no address either, and is no Unix socket whose word could be trusted.
+    const headers = peer === undefined && raw.socket?.localAddress !== undefined ? undefined : raw.headers;
+    const client = this.parts.addresses.resolve(peer, headers);
+    const state = new RequestState(client, this, stateOf(raw));
     setState(raw, state);
     if (client.address === null) this.report({ type: 'unknown-address' });
-    else if (!this.forwardingReported && this.addresses.ignoresHeaders(peer, raw.headers)) {
+    else if (!this.forwardingReported && this.parts.addresses.ignoresHeaders(peer, headers)) {
       this.forwardingReported = true;
       this.report({ type: 'forwarding-ignored', peer: client.address });
     }
@@ -67,14 +97,25 @@ export class HttpLimits {
     const raw = rawRequest(request);
     const state = this.capture(raw);
     // Each time: on Fastify middleware has the raw response and hooks have the reply.
-    if (raw.headers.origin !== undefined) exposeHeaders(response);
-    if (state.arrived) return true;
-    state.arrived = true;
+    if (raw.headers.origin !== undefined) exposeHeaders(response, this.headers);
+    return state.once(this, () => this.charge(raw, state, request, response));
+  }
+
+  private charge(
+    raw: RawRequest,
+    state: RequestState,
+    request: FrameworkRequest,
+    response: FrameworkResponse,
+  ): MaybePromise<true> {
     if (isPreflight(raw)) return true;
     const caller = new HttpCaller(state, request, response, null, null);
     if (this.skips(caller)) return true;
-    const verdicts = this.perIp.consume(state.client.network);
-    return verdicts === null ? true : admit(caller, verdicts);
+    const { perIp } = this.parts;
+    const bucket = perIp.bucket(state.client.network);
+    if (bucket === null) return true;
+    return perIp.dryRun
+      ? this.gate.pass(caller, 'ip', [], [bucket])
+      : this.gate.pass(caller, 'ip', [bucket], []);
   }
 }
 
@@ -82,5 +123,5 @@ export class HttpLimits {
 function isPreflight(raw: RawRequest): boolean {
   if (raw.method !== 'OPTIONS') return false;
   const { headers } = raw;
-  return headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
+  return headers.origin !== undefined && Boolean(headers['access-control-request-method']);
 }

@@ -1,8 +1,10 @@
 // What is known of one HTTP request from its arrival on, kept on the raw request that all adapters share.
 
 import type { IncomingHttpHeaders } from 'node:http';
-import { tighter, type Verdict } from '../../algorithms/verdict.js';
+import type { HeaderLines } from '../../algorithms/decision.js';
+import { isShown, tightest, type Verdict } from '../../algorithms/verdict.js';
 import type { ClientAddress } from '../../network/hops.js';
+import type { MaybePromise } from '../../stores/store.js';
 import type { HttpLimits } from './http-limits.js';
 
 /** The parts of Node's request that are read here. */
@@ -10,7 +12,7 @@ export interface RawRequest {
   readonly method?: string;
   readonly url?: string;
   readonly headers: IncomingHttpHeaders;
-  readonly socket?: { readonly remoteAddress?: string };
+  readonly socket?: { readonly remoteAddress?: string; readonly localAddress?: string };
   [REQUEST_STATE]?: RequestState;
 }
 
@@ -20,37 +22,78 @@ export interface FrameworkRequest extends RawRequest {
   readonly user?: unknown;
 }
 
-const REQUEST_STATE = Symbol('tollgate:request');
+// Registered, so that two copies of this package meet.
+const REQUEST_STATE: unique symbol = Symbol.for('nestjs-tollgate:request');
+
+/** A step that was taken, and its outcome. */
+interface Decided {
+  readonly key: object;
+  readonly again: () => MaybePromise<true>;
+}
 
 export class RequestState {
-  /** The tightest bucket so far: the one that headers describe. */
-  private tightest: Verdict | null = null;
-  /** The per-IP limit saw this request. */
-  arrived = false;
-  /** The route throttles of this request were counted. */
-  throttled = false;
+  /** The buckets that this request has met, but for those that clients aren't told about. */
+  met: readonly Verdict[] = [];
+  /** What the client was told about them. */
+  lines: HeaderLines = {};
+  private readonly decided: Decided[] = [];
 
   constructor(
     readonly client: ClientAddress,
     /** The limits of the app that the request came to: several apps can share guards and middleware. */
     readonly limits: HttpLimits,
+    /** The state of the app that this app is mounted in, if any. */
+    readonly outer?: RequestState,
   ) {}
 
-  /** Takes a bucket into account; true when it is now the one to describe. */
-  note(verdict: Verdict): boolean {
-    if (this.tightest !== null && !tighter(verdict, this.tightest)) return false;
-    this.tightest = verdict;
-    return true;
+  /**
+   * Takes a step once, whatever asks for it how often. Its outcome is kept: a refusal that a guard of the app
+   * swallowed is thrown again at the next point that asks.
+   */
+  once(key: object, step: () => MaybePromise<true>): MaybePromise<true> {
+    for (const known of this.decided) if (known.key === key) return known.again();
+    try {
+      const outcome = step();
+      this.decided.push({ key, again: () => outcome });
+      return outcome;
+    } catch (refusal) {
+      const again = (): never => {
+        throw refusal;
+      };
+      this.decided.push({ key, again });
+      throw refusal;
+    }
+  }
+
+  /** Takes the buckets of a step into account; true when another is now the tightest that a client is told about. */
+  meet(verdicts: readonly Verdict[]): boolean {
+    const shown = verdicts.filter(isShown);
+    if (shown.length === 0) return false;
+    const before = this.met.length === 0 ? null : tightest(this.met);
+    this.met = before === null ? shown : [...this.met, ...shown];
+    return tightest(this.met) !== before;
   }
 }
 
 export function rawRequest(request: FrameworkRequest): RawRequest {
-  return request.raw ?? request;
+  // Middleware for Express may put a body or anything else under this name.
+  return isRaw(request.raw) ? request.raw : request;
 }
 
-/** The state of a request; undefined before it was seen. */
+function isRaw(value: unknown): value is RawRequest {
+  return typeof value === 'object' && value !== null && 'headers' in value && 'socket' in value;
+}
+
+/** The state of a request in the app that saw it last; undefined before it was seen. */
 export function stateOf(raw: RawRequest): RequestState | undefined {
   return raw[REQUEST_STATE];
+}
+
+/** The state of a request in one app; undefined where that app didn't see it. */
+export function stateIn(raw: RawRequest, limits: HttpLimits): RequestState | undefined {
+  let state = raw[REQUEST_STATE];
+  while (state !== undefined && state.limits !== limits) state = state.outer;
+  return state;
 }
 
 export function setState(raw: RawRequest, state: RequestState): void {

@@ -1,8 +1,7 @@
 // Writes limits into HTTP responses so that they reach the client however the handler answers.
 
-import { decisionOf, type Decision } from '../../algorithms/decision.js';
-import type { Verdict } from '../../algorithms/verdict.js';
-import { exposeList, headersOf } from '../../responses/headers.js';
+import type { HeaderLines } from '../../algorithms/decision.js';
+import type { ResponseHeaders } from '../../responses/headers.js';
 
 type HeaderValue = number | string | readonly string[] | undefined;
 
@@ -25,44 +24,39 @@ interface FastifyReply {
   removeHeader(name: string): unknown;
 }
 
-/** Describes the bucket: what a later, tighter one overwrites. */
-export function writeVerdict(response: FrameworkResponse, verdict: Verdict): void {
-  writeDecision(response, decisionOf(verdict));
+/** Writes lines; a later write wins. */
+export function writeLines(response: FrameworkResponse, lines: HeaderLines): void {
+  // One look at what the response is: on Express, `raw` is sought in vain along seven prototypes.
+  if ('raw' in response) {
+    if (response.raw.headersSent) return;
+    for (const name in lines) writeReply(response, name, lines[name]);
+  } else if (!response.headersSent) {
+    for (const name in lines) response.setHeader(name, lines[name]);
+  }
 }
 
-export function writeDecision(response: FrameworkResponse, decision: Decision): void {
-  if (rawOf(response).headersSent) return;
-  const lines = headersOf(decision);
-  for (const name in lines) writeHeader(response, name, lines[name]);
-  if (!decision.allowed) removeHeader(response, 'etag');
+/** Writes the lines of a refusal and takes back what the app said about the answer it meant to give. */
+export function writeRefusal(response: FrameworkResponse, lines: HeaderLines): void {
+  writeLines(response, lines);
+  const raw = 'raw' in response ? response.raw : response;
+  if (raw.headersSent) return;
+  raw.removeHeader('etag');
+  response.removeHeader('etag');
 }
 
 /** Lets browsers on other origins read our headers, where the app's CORS configuration answered. Source B, SB-38. */
-export function exposeHeaders(response: FrameworkResponse): void {
+export function exposeHeaders(response: FrameworkResponse, headers: ResponseHeaders): void {
   if (response.getHeader('access-control-allow-origin') === undefined) return;
   const current = response.getHeader('access-control-expose-headers');
-  const list = exposeList(typeof current === 'object' ? current.join(', ') : current?.toString());
-  writeHeader(response, 'access-control-expose-headers', list);
-}
-
-function rawOf(response: FrameworkResponse): RawResponse {
-  return 'raw' in response ? response.raw : response;
+  const list = headers.exposeList(typeof current === 'object' ? current.join(', ') : current?.toString());
+  writeLines(response, { 'access-control-expose-headers': list });
 }
 
 /**
  * On the raw response: what is set on Fastify's reply alone is lost when a handler writes the raw one itself. On the
  * reply too where the header is there already, as the reply's own would win.
  */
-function writeHeader(response: FrameworkResponse, name: string, value: string): void {
-  if (!('raw' in response)) {
-    response.setHeader(name, value);
-    return;
-  }
-  if (response.hasHeader(name)) response.header(name, value);
-  response.raw.setHeader(name, value);
-}
-
-function removeHeader(response: FrameworkResponse, name: string): void {
-  rawOf(response).removeHeader(name);
-  if ('raw' in response) response.removeHeader(name);
+function writeReply(reply: FastifyReply, name: string, value: string): void {
+  if (reply.hasHeader(name)) reply.header(name, value);
+  reply.raw.setHeader(name, value);
 }

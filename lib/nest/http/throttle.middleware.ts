@@ -4,7 +4,6 @@ import { badConfiguration, TollgateError } from '../../errors.js';
 import { RouteLimit } from '../../policies/route.js';
 import type { Call } from '../call.js';
 import { checkQuota, rateOf, type NamedQuota } from '../quota.js';
-import { admit } from '../throttle/gate.js';
 import { HttpCaller } from './http-caller.js';
 import { proceed, type Next } from './proceed.js';
 import { rawRequest, stateOf, type FrameworkRequest } from './request-state.js';
@@ -44,16 +43,19 @@ export function throttle(quota: NamedQuota): ThrottleMiddleware {
         name,
         `middleware ${name}`,
         rateOf(quota, `${name}.limit`, http.report),
-        quota.by ?? 'user',
+        quota,
         http.report,
       );
       limits.set(http, limit);
     }
     const counted = limit;
-    proceed(() => {
+    const charge = () => {
       const caller = new HttpCaller(state, request, response, http.identities.ofRequest(request), null);
       const bucket = http.skips(caller) ? null : counted.bucket(caller);
-      return bucket === null ? true : admit(caller, http.limiter.consume([bucket]));
-    }, next);
+      if (bucket === null) return true;
+      const { dryRun } = counted;
+      return http.gate.pass(caller, 'route', dryRun ? [] : [bucket], dryRun ? [bucket] : []);
+    };
+    proceed(() => state.once(counted, charge), next);
   };
 }

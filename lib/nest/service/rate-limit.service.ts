@@ -4,7 +4,6 @@ import { Injectable } from '@nestjs/common';
 import { decisionOf, type Decision } from '../../algorithms/decision.js';
 import { tightest, type Verdict } from '../../algorithms/verdict.js';
 import { Receipt } from '../../limiter/receipt.js';
-import { headersOf, type HeaderLines } from '../../responses/headers.js';
 
 import type { NamedQuota } from '../quota.js';
 import { RateLimitRuntime } from '../rate-limit.runtime.js';
@@ -12,8 +11,6 @@ import { BucketRequests, checkCost, type BucketRequest } from './bucket-request.
 
 /** A decision as the service gives it. */
 export interface ServiceDecision extends Decision {
-  /** The header lines that tell a client about it. */
-  readonly headers: HeaderLines;
   /** What was charged, for `refund`; null when nothing was. */
   readonly receipt: Receipt | null;
 }
@@ -36,7 +33,7 @@ export class RateLimitService {
   consume(buckets: readonly BucketRequest[]): Promise<ServiceDecision>;
   async consume(first: First, key?: string, cost?: number): Promise<ServiceDecision> {
     const verdicts = this.runtime.limiter.consume(this.buckets(first, key, cost));
-    return decide(verdicts instanceof Promise ? await verdicts : verdicts);
+    return this.decide(verdicts instanceof Promise ? await verdicts : verdicts);
   }
 
   /** What `consume` would answer; charges nothing. */
@@ -44,7 +41,7 @@ export class RateLimitService {
   peek(buckets: readonly BucketRequest[]): Promise<ServiceDecision>;
   async peek(first: First, key?: string, cost?: number): Promise<ServiceDecision> {
     const verdicts = this.runtime.limiter.peek(this.buckets(first, key, cost));
-    return decide(verdicts instanceof Promise ? await verdicts : verdicts);
+    return this.decide(verdicts instanceof Promise ? await verdicts : verdicts);
   }
 
   /**
@@ -55,7 +52,7 @@ export class RateLimitService {
   charge(buckets: readonly BucketRequest[]): Promise<ServiceDecision>;
   async charge(first: First, key?: string, cost?: number): Promise<ServiceDecision> {
     const verdicts = this.runtime.limiter.charge(this.buckets(first, key, cost));
-    return decide(verdicts instanceof Promise ? await verdicts : verdicts);
+    return this.decide(verdicts instanceof Promise ? await verdicts : verdicts);
   }
 
   /**
@@ -64,8 +61,12 @@ export class RateLimitService {
    */
   async refund(receipt: Receipt, cost?: number): Promise<boolean> {
     if (cost !== undefined) checkCost(cost);
-    if (receipt.used) return false;
-    await this.runtime.limiter.refund(receipt.take(cost ?? null));
+    const { limiter } = this.runtime;
+    if (!(receipt instanceof Receipt) || !receipt.isFrom(limiter)) {
+      throw new RangeError('the receipt is none of this app: give the one that a charge returned');
+    }
+    if (receipt.used || cost === 0) return false;
+    await limiter.refund(receipt.take(cost ?? null));
     return true;
   }
 
@@ -82,12 +83,32 @@ export class RateLimitService {
     }
     return this.requests.buckets(first);
   }
+
+  private decide(verdicts: readonly Verdict[]): ServiceDecision {
+    const verdict = tightest(verdicts);
+    const { headers } = this.runtime;
+    const lines = verdict.allowed ? headers.of(verdicts) : headers.ofRefusal(verdicts, verdict);
+    const { allowed, policy, limit, cost, remaining, resetAfter, retryAfter, reason } = decisionOf(
+      verdict,
+      lines,
+    );
+    const receipt = verdicts.some(({ taken }) => taken > 0)
+      ? new Receipt(verdicts, this.runtime.limiter)
+      : null;
+    // Field by field: spreading a decision into a literal that goes on costs 3 µs in V8.
+    return {
+      allowed,
+      policy,
+      limit,
+      cost,
+      remaining,
+      resetAfter,
+      retryAfter,
+      reason,
+      headers: lines,
+      receipt,
+    };
+  }
 }
 
 type First = string | NamedQuota | readonly BucketRequest[];
-
-function decide(verdicts: readonly Verdict[]): ServiceDecision {
-  const decision = decisionOf(tightest(verdicts));
-  const charged = verdicts.some(({ taken }) => taken > 0);
-  return { ...decision, headers: headersOf(decision), receipt: charged ? new Receipt(verdicts) : null };
-}

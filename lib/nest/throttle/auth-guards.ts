@@ -6,7 +6,7 @@ import { isObservable, lastValueFrom } from 'rxjs';
 import type { MaybePromise } from '../../stores/store.js';
 import type { GuardType } from '../options.js';
 
-/** What runs once a guard has let a call through. */
+/** What runs once a guard has let a call through. Throws or returns false to stop it. */
 export type AfterGuard = (context: ExecutionContext) => MaybePromise<boolean>;
 
 const HOOK = Symbol('tollgate:after-guard');
@@ -38,8 +38,11 @@ function hook(guard: HookedGuard): Hook {
   const steps = new Set<AfterGuard>();
   const { canActivate } = guard;
   const isOwn = Object.hasOwn(guard, 'canActivate');
-  const wrapper: CanActivate['canActivate'] = function (this: CanActivate, context) {
-    const result = canActivate.call(this, context);
+  const wrapper = function (this: CanActivate, context: ExecutionContext, ...more: unknown[]) {
+    const result: ReturnType<CanActivate['canActivate']> = Reflect.apply(canActivate, this, [
+      context,
+      ...more,
+    ]);
     if (typeof result === 'boolean') return result && runAll(steps, context);
     return settle(result, steps, context);
   };
@@ -78,9 +81,10 @@ async function both(first: Promise<boolean>, second: Promise<boolean>): Promise<
   return (await first) && second;
 }
 
-/** The instances of a guard class in an app. */
+/** The instances of guard classes in an app. */
 export interface FoundGuards {
-  readonly instances: ReadonlySet<CanActivate>;
+  /** By instance: all that `@UseGuards` may call it by. */
+  readonly instances: ReadonlyMap<CanActivate, ReadonlySet<unknown>>;
   /** Some are made anew for every request, so that nothing can run behind them. */
   readonly unreachable: boolean;
 }
@@ -91,17 +95,22 @@ export function findGuards(
   modules: ModulesContainer,
   others: readonly unknown[],
 ): FoundGuards {
-  const instances = new Set<CanActivate>();
+  const instances = new Map<CanActivate, Set<unknown>>();
   let unreachable = false;
+  const add = (instance: CanActivate, ...names: unknown[]): void => {
+    const known = instances.get(instance) ?? new Set();
+    instances.set(instance, known);
+    for (const name of [instance, ...names]) known.add(name);
+  };
   for (const module of modules.values()) {
     for (const [token, wrapper] of [...module.injectables, ...module.providers]) {
       // By its token too: a test puts something else in the place of a guard.
       if (!isKindOf(token, type) && !isKindOf(wrapper.metatype, type)) continue;
       if (!wrapper.isDependencyTreeStatic() || wrapper.isTransient) unreachable = true;
-      else if (isGuard(wrapper.instance)) instances.add(wrapper.instance);
+      else if (isGuard(wrapper.instance)) add(wrapper.instance, token, wrapper.metatype);
     }
   }
-  for (const other of others) if (other instanceof type) instances.add(other);
+  for (const other of others) if (other instanceof type) add(other);
   return { instances, unreachable };
 }
 

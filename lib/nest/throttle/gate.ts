@@ -1,19 +1,105 @@
 // Turns the answer of a step into what happens to a call: it is told and passes, or it is told and refused.
 
-import { decisionOf } from '../../algorithms/decision.js';
-import { tightest, type Verdict } from '../../algorithms/verdict.js';
+import { decisionOf, type HeaderLines } from '../../algorithms/decision.js';
+import { allAllowed, tightest, type Bucket, type Verdict } from '../../algorithms/verdict.js';
+import type { LimitKind } from '../../events/event.js';
+import type { RateLimitEvents } from '../../events/event-stream.js';
+import type { Limiter } from '../../limiter/limiter.js';
+import { chain } from '../../stores/chain.js';
 import type { MaybePromise } from '../../stores/store.js';
 import type { Caller } from '../call.js';
 
-/** True, or the refusal thrown. A promise only where the verdicts are one. */
-export function admit(caller: Caller, verdicts: MaybePromise<Verdict[]>): MaybePromise<true> {
-  if (verdicts instanceof Promise) return verdicts.then((settled) => settle(caller, settled));
-  return settle(caller, verdicts);
-}
+export class Gate {
+  /** `dryRun`: every limit is on trial, counted and reported but refusing nothing. */
+  constructor(
+    private readonly limiter: Limiter,
+    private readonly events: RateLimitEvents,
+    private readonly dryRun: boolean,
+  ) {}
 
-function settle(caller: Caller, verdicts: readonly Verdict[]): true {
-  const verdict = tightest(verdicts);
-  caller.tell(verdict);
-  if (!verdict.allowed) throw caller.refusal(decisionOf(verdict));
-  return true;
+  /**
+   * One step of a call: charges all of `buckets` or none. `trials` are on trial: each is charged by itself and refuses
+   * nothing. True, or the refusal thrown; a promise only where the store needs one.
+   */
+  pass(
+    caller: Caller,
+    limit: LimitKind,
+    buckets: readonly Bucket[],
+    trials: readonly Bucket[],
+  ): MaybePromise<true> {
+    if (trials.length > 0) return this.passOnTrial(caller, limit, buckets, trials);
+    if (buckets.length === 0) return true;
+    return chain(this.limiter.consume(buckets), (verdicts) => this.settle(caller, limit, verdicts, []));
+  }
+
+  /** A call that the enforced buckets refuse costs nothing, so it isn't counted on trial either. */
+  private passOnTrial(
+    caller: Caller,
+    limit: LimitKind,
+    buckets: readonly Bucket[],
+    trials: readonly Bucket[],
+  ): MaybePromise<true> {
+    return chain(buckets.length === 0 ? [] : this.limiter.consume(buckets), (verdicts) =>
+      chain(allAllowed(verdicts) ? this.tryOut(trials) : [], (tried) =>
+        this.settle(caller, limit, verdicts, tried),
+      ),
+    );
+  }
+
+  /** Charges each bucket by itself: one that is full is no reason not to count in the others. */
+  private tryOut(trials: readonly Bucket[]): MaybePromise<Verdict[]> {
+    return trials.reduce<MaybePromise<Verdict[]>>(
+      (before, bucket) =>
+        chain(before, (verdicts) =>
+          chain(this.limiter.consume([bucket]), ([verdict]) => [...verdicts, verdict]),
+        ),
+      [],
+    );
+  }
+
+  private settle(
+    caller: Caller,
+    limit: LimitKind,
+    verdicts: readonly Verdict[],
+    trials: readonly Verdict[],
+  ): true {
+    const verdict = verdicts.length === 0 ? null : tightest(verdicts);
+    const refused = verdict === null || verdict.allowed || this.dryRun ? null : verdict;
+    const lines = caller.tell(trials.length === 0 ? verdicts : [...verdicts, ...trials], refused);
+    const { events } = this;
+    for (const trial of trials) if (!trial.allowed) this.report(caller, limit, trial, lines, true);
+    if (events.observed) {
+      const onTrial = this.dryRun || verdict === null;
+      this.reportDecision(caller, limit, verdict ?? tightest(trials), lines, onTrial);
+    }
+    if (verdict !== null && !verdict.allowed) {
+      this.report(caller, limit, verdict, lines, this.dryRun);
+      if (refused !== null) throw caller.refusal(decisionOf(refused, lines));
+    }
+    return true;
+  }
+
+  private report(
+    caller: Caller,
+    limit: LimitKind,
+    verdict: Verdict,
+    lines: HeaderLines,
+    dryRun: boolean,
+  ): void {
+    const { address, network, user } = caller;
+    const decision = decisionOf(verdict, lines);
+    this.events.emit({ type: 'refusal', limit, decision, address, network, user, dryRun });
+  }
+
+  private reportDecision(
+    caller: Caller,
+    limit: LimitKind,
+    verdict: Verdict,
+    lines: HeaderLines,
+    dryRun: boolean,
+  ): void {
+    const { address, network, user } = caller;
+    const decision = decisionOf(verdict, lines);
+    this.events.emit({ type: 'decision', limit, decision, address, network, user, dryRun });
+  }
 }

@@ -1,9 +1,10 @@
 // Who a request was authenticated as, by the app's own function or the usual places.
 
 import type { ExecutionContext } from '@nestjs/common';
+import { nameOf } from '../../errors.js';
 import type { Report } from '../../events/event.js';
 import type { MaybePromise } from '../../stores/store.js';
-import type { FrameworkRequest } from '../http/request-state.js';
+import { rawRequest, type FrameworkRequest } from '../http/request-state.js';
 import type { Identify } from '../options.js';
 
 /** Finds the user's id; null for guests, and for users without a usable id. */
@@ -18,19 +19,32 @@ export class Identities {
     if (this.identify === null) return this.ofRequest(context.switchToHttp().getRequest<FrameworkRequest>());
     try {
       const id = this.identify(context);
-      if (!isPromiseLike(id)) return this.textOf(id);
-      return Promise.resolve(id).then(
-        (resolved) => this.textOf(resolved),
-        (error: unknown) => this.failed(error),
-      );
+      return isPromiseLike(id) ? this.ofPromise(id) : this.textOf(id);
     } catch (error) {
-      return this.failed(error);
+      return this.failed('identify()', error);
+    }
+  }
+
+  private async ofPromise(id: PromiseLike<unknown>): Promise<string | null> {
+    try {
+      return this.textOf(await id);
+    } catch (error) {
+      return this.failed('identify()', error);
     }
   }
 
   /** Of `request.user`, the first of `id`, `sub` and `userId` that it has. */
   ofRequest(request: FrameworkRequest): string | null {
-    const { user } = request;
+    try {
+      // Nest middleware on Fastify leaves the user on the raw request.
+      const raw: FrameworkRequest = rawRequest(request);
+      return this.ofUser(request.user ?? raw.user);
+    } catch (error) {
+      return this.failed("reading the user's id", error);
+    }
+  }
+
+  private ofUser(user: unknown): string | null {
     if (user === undefined || user === null || user === false) return null;
     if (typeof user !== 'object') return this.textOf(user);
     const fields: { readonly id?: unknown; readonly sub?: unknown; readonly userId?: unknown } = user;
@@ -47,8 +61,8 @@ export class Identities {
     return text ?? this.unusable(`a user's id is ${id === '' ? 'an empty text' : `a ${typeof id}`}`);
   }
 
-  private failed(error: unknown): null {
-    return this.unusable(`identify() failed: ${error instanceof Error ? error.message : String(error)}`);
+  private failed(what: string, error: unknown): null {
+    return this.unusable(`${what} failed with ${nameOf(error)}`);
   }
 
   private unusable(problem: string): null {

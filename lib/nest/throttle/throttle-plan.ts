@@ -20,6 +20,8 @@ export type ThrottlePosition = 'global' | 'auth' | 'listed';
 export interface ThrottlePlan {
   readonly limits: readonly RouteLimit<Call>[];
   readonly position: ThrottlePosition;
+  /** The guard that they run behind, as `@UseGuards` names it, or a global one; null: behind none in particular. */
+  readonly behind: unknown;
 }
 
 /** Makes plans; remembers quotas, so that handlers that share one share its live limit. */
@@ -47,7 +49,7 @@ export class ThrottlePlanner {
       const unnamed = quota.shared === true ? `throttle #${index + 1}` : index === 0 ? identity : own;
       const name = quota.name ?? unnamed;
       const counter = quota.shared === true ? `shared ${name}` : own;
-      return new RouteLimit(name, `app ${counter}`, rate, quota.by ?? 'user', this.report);
+      return new RouteLimit(name, `app ${counter}`, rate, quota, this.report);
     });
   }
 
@@ -66,7 +68,7 @@ export class ThrottlePlanner {
       }
       const name = quota.name ?? policy ?? (index === 0 ? identity : `${identity} #${index + 1}`);
       const counter = this.counter(quota, policy, name, `${identity} #${index + 1}`, where, findings);
-      return [new RouteLimit(name, counter, this.rate(quota, name), quota.by ?? 'user', this.report)];
+      return [new RouteLimit(name, counter, this.rate(quota, name), quota, this.report)];
     });
   }
 

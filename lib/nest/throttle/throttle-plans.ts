@@ -3,7 +3,7 @@
 import 'reflect-metadata';
 import type { ThrottlePlan } from './throttle-plan.js';
 
-const NOTHING: ThrottlePlan = { limits: [], position: 'global' };
+const NOTHING: ThrottlePlan = { limits: [], position: 'global', behind: null };
 
 /** A handler's own metadata that names it: a tracing library puts a function with the same metadata in its place. */
 const HANDLER_KEY = 'tollgate:handler';
@@ -25,6 +25,15 @@ export class ThrottlePlans {
   of(controller: Function, handler: Function): ThrottlePlan {
     const plans = this.byClass.get(controller);
     if (plans === undefined) return NOTHING;
-    return plans.get(handler) ?? plans.get(Reflect.getMetadata(HANDLER_KEY, handler)) ?? NOTHING;
+    return plans.get(handler) ?? this.ofReplaced(plans, handler);
+  }
+
+  /** A function put in a handler's place: it carries the metadata, or the name that `bind` made of the handler's. */
+  private ofReplaced(plans: Map<unknown, ThrottlePlan>, handler: Function): ThrottlePlan {
+    const marked = plans.get(Reflect.getMetadata(HANDLER_KEY, handler));
+    if (marked !== undefined) return marked;
+    const name = handler.name.replace(/^(?:bound )+/, '');
+    for (const [known, plan] of plans) if (typeof known === 'function' && known.name === name) return plan;
+    return NOTHING;
   }
 }

@@ -26,9 +26,10 @@ export class MemoryStore extends RateLimitStore {
   private readonly gcra = new Map<string, GcraTable>();
   private readonly fixed = new Map<string, FixedTable>();
   private readonly accounts = new LeaseAccounts();
-  private readonly clock: Clock;
+  override readonly clock: Clock;
   private readonly maxKeys: number;
   private readonly sweeper: Sweeper;
+  private users = 0;
 
   /** @throws TollgateError when `maxKeys` isn't a whole number above 0. */
   constructor(options: MemoryStoreOptions = {}) {
@@ -103,8 +104,15 @@ export class MemoryStore extends RateLimitStore {
     return calls.map((call) => this.accounts.lease(call, now));
   }
 
+  override open(): void {
+    this.users++;
+    this.sweeper.start();
+  }
+
+  /** Stops sweeping once no app uses the store; counting goes on. */
   override close(): void {
-    this.sweeper.stop();
+    this.users = Math.max(0, this.users - 1);
+    if (this.users === 0) this.sweeper.stop();
   }
 
   private peekAt(buckets: readonly Bucket[], now: Instant): Verdict[] {

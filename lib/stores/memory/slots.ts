@@ -39,7 +39,8 @@ export class Slots {
   }
 
   /** A new slot, all numbers 0. Check `full` first. */
-  add(key: string): number {
+  add(given: string): number {
+    const key = ownCopy(given);
     const slot = this.keys.push(key) - 1;
     this.index.set(key, slot);
     const needed = (slot + 1) * this.width;
@@ -100,4 +101,9 @@ export class Slots {
     numbers.set(this.numbers.subarray(0, Math.min(length, this.numbers.length)));
     this.numbers = numbers;
   }
+}
+
+/** V8 cuts strings by reference: kept as it is, an id cut out of a header would keep the whole header alive. */
+function ownCopy(text: string): string {
+  return ` ${text}`.slice(1);
 }

@@ -15,16 +15,23 @@ export interface Sweepable {
 }
 
 export class Sweeper {
-  private readonly timer: NodeJS.Timeout;
+  private timer: NodeJS.Timeout | null = null;
   private pending: Generator<void> | null = null;
 
   constructor(private readonly tables: () => Iterable<{ table: Sweepable; now: number }>) {
+    this.start();
+  }
+
+  /** Also after a stop; while it runs it does nothing. */
+  start(): void {
+    if (this.timer !== null) return;
     this.timer = setInterval(() => this.startPass(), PASS_EVERY_MS);
     this.timer.unref();
   }
 
   stop(): void {
-    clearInterval(this.timer);
+    if (this.timer !== null) clearInterval(this.timer);
+    this.timer = null;
     this.pending = null;
   }
 

@@ -1,6 +1,6 @@
 // What every test of the store contract works with: an empty store, its clock, and a check of every answer.
 
-import assert from 'node:assert/strict';
+import { strict as assert } from 'node:assert';
 import { parseDuration, type Duration } from '../../algorithms/duration.js';
 import { createRate, type Algorithm } from '../../algorithms/rate.js';
 import type { Bucket, Verdict } from '../../algorithms/verdict.js';

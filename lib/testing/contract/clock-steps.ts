@@ -1,6 +1,6 @@
 // The contract of wall clocks that step: nobody waits longer than one window, whichever clock a store counts on.
 
-import assert from 'node:assert/strict';
+import { strict as assert } from 'node:assert';
 import type { FakeClock } from '../fake-clock.js';
 import { ALGORITHMS, bucketOf, type Specify } from './bench.js';
 

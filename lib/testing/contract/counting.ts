@@ -1,6 +1,6 @@
 // The contract of one bucket: how many calls it admits, what it says about itself, and what it never charges for.
 
-import assert from 'node:assert/strict';
+import { strict as assert } from 'node:assert';
 import { ALGORITHMS, bucketOf, type Specify } from './bench.js';
 
 export function counting(specify: Specify): void {

@@ -1,6 +1,6 @@
 // The contract of `charge`: costs already incurred count whether there is room or not.
 
-import assert from 'node:assert/strict';
+import { strict as assert } from 'node:assert';
 import { ALGORITHMS, bucketOf, type Specify } from './bench.js';
 
 export function debts(specify: Specify): void {

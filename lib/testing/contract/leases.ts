@@ -1,7 +1,7 @@
 // The contract of the lease call: purses borrow from one balance, and points exist once. The arithmetic itself is
 // tested with the algorithm; here a store shows that it keeps accounts and carries the call.
 
-import assert from 'node:assert/strict';
+import { strict as assert } from 'node:assert';
 import type { LeaseReply, LeaseRequest } from '../../algorithms/lease.js';
 import type { Bench, Specify } from './bench.js';
 

@@ -1,6 +1,6 @@
 // The contract of several buckets in one step: all are charged, or none is.
 
-import assert from 'node:assert/strict';
+import { strict as assert } from 'node:assert';
 import type { Bucket } from '../../algorithms/verdict.js';
 import { bucketOf, type Specify } from './bench.js';
 

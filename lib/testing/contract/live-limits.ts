@@ -1,6 +1,6 @@
 // The contract of limits that change while buckets are in use: the limit of the call at hand is the one that counts.
 
-import assert from 'node:assert/strict';
+import { strict as assert } from 'node:assert';
 import { ALGORITHMS, bucketOf, type Specify } from './bench.js';
 
 export function liveLimits(specify: Specify): void {

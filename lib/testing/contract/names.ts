@@ -1,6 +1,6 @@
 // The contract of names: buckets are told apart by namespace and key, whatever text a key is.
 
-import assert from 'node:assert/strict';
+import { strict as assert } from 'node:assert';
 import type { Bucket } from '../../algorithms/verdict.js';
 import { ALGORITHMS, bucketOf, type Bench, type Specify } from './bench.js';
 

@@ -1,6 +1,6 @@
 // The contract of large numbers: windows of years, limits of a trillion, debts without end, all exact.
 
-import assert from 'node:assert/strict';
+import { strict as assert } from 'node:assert';
 import { ALGORITHMS, bucketOf, type Specify } from './bench.js';
 
 const YEAR = 8_760 * 3_600_000_000;

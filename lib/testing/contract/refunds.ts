@@ -1,6 +1,6 @@
 // The contract of `refund`: only what its own charge still occupies comes back, and nothing is created.
 
-import assert from 'node:assert/strict';
+import { strict as assert } from 'node:assert';
 import { ALGORITHMS, bucketOf, type Specify } from './bench.js';
 
 export function refunds(specify: Specify): void {

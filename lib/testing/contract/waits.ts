@@ -1,6 +1,6 @@
 // The contract of GCRA's waits: a burst of the whole limit, then one unit per interval, exact to the microsecond.
 
-import assert from 'node:assert/strict';
+import { strict as assert } from 'node:assert';
 import type { Bucket } from '../../algorithms/verdict.js';
 import { bucketOf, type Bench, type Specify } from './bench.js';
 

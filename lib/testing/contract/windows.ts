@@ -1,6 +1,6 @@
 // The contract of fixed windows: they start at multiples of their length since the epoch, and start empty.
 
-import assert from 'node:assert/strict';
+import { strict as assert } from 'node:assert';
 import { ALGORITHMS, bucketOf, type Specify } from './bench.js';
 
 export function windows(specify: Specify): void {

@@ -13,8 +13,13 @@ export interface LogLine {
 export class LogLines implements LoggerService {
   readonly all: LogLine[] = [];
 
-  /** Messages of this package. */
+  /** Messages of this package, but for the lines of refusals. */
   own(level: LogLine['level']): string[] {
+    return this.every(level).filter((message) => !/(?:rate limit|throttle) exceeded/.test(message));
+  }
+
+  /** Messages of this package. */
+  every(level: LogLine['level']): string[] {
     return this.all
       .filter((line) => line.level === level && line.context === 'RateLimit')
       .map(({ message }) => message);

@@ -79,13 +79,16 @@ describe('resolved options', () => {
       expect(perIp()?.limit).toBe(4);
     });
 
-    it.each([
+    it.each<[unknown, RegExp]>([
       [{ limit: 0, per: '1m' }, /^perIp: limit is 0: give a whole number above 0/],
       [{ limit: 5, per: '60' }, /^perIp: per is "60": write/],
       [{ limit: () => 5, per: '60' }, /^perIp: per is "60": write/],
       [{ limit: 5, per: '1m', windowMs: 3 }, /^perIp\.windowMs is unknown/],
       [{}, /^perIp: an object is no quota/],
       [5, /^perIp\b.* 5\b/],
+      [{ limit: 5, per: '1m', dryRun: 'false' }, /^perIp\.dryRun is "false": give true or false/],
+      [{ limit: 5, per: '1m', dryRun: 1 }, /^perIp\.dryRun is 1: give true or false/],
+      [{ limit: () => 5, per: '1m', dryRun: null }, /^perIp\.dryRun is null: give true or false/],
     ])('P01, P02, P03 %o is a finding', (perIp, finding) => {
       expect(resolve({ perIp }).findings).toEqual([expect.stringMatching(finding)]);
     });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createRate } from '../../../lib/algorithms/rate.js';
+import type { HeaderFormat } from '../../../lib/responses/headers.js';
 import { RateLimitException } from '../../../lib/nest/http/rate-limit.exception.js';
 import { FakeReply, FakeResponse, exchanges, makeLimits, rawRequestFrom } from './support.js';
 
@@ -20,6 +21,66 @@ describe('what happens to a request before routing', () => {
     const response = new FakeResponse();
     expect(() => limits.onRequest(rawRequestFrom('203.0.113.5'), response)).toThrow(RateLimitException);
     expect(response.lines.get('retry-after')).toBe('60');
+  });
+
+  it('SB-13 a refusal is an event: the per-IP limit, the address, what it is counted by, and nobody yet', () => {
+    const { limits, events } = makeLimits(createRate('gcra', 1, 60e6));
+    void limits.onRequest(rawRequestFrom('2001:db8::7'), new FakeResponse());
+    expect(events).toEqual([]);
+    expect(() => limits.onRequest(rawRequestFrom('2001:db8::8'), new FakeResponse())).toThrow(
+      RateLimitException,
+    );
+    expect(events).toEqual([
+      {
+        type: 'refusal',
+        limit: 'ip',
+        decision: expect.objectContaining({
+          policy: 'per-ip',
+          retryAfter: 60,
+          headers: expect.objectContaining({ 'retry-after': '60', 'ratelimit-limit': '1' }),
+        }),
+        address: '2001:db8::8',
+        network: '2001:db8::/64',
+        user: null,
+        dryRun: false,
+      },
+    ]);
+  });
+
+  it('on trial the limit counts and reports, and refuses nothing', () => {
+    const { limits, events, store } = makeLimits(createRate('gcra', 1, 60e6), null, [], { dryRun: true });
+    expect(limits.perIpOnTrial).toBe(true);
+    for (let sent = 0; sent < 3; sent++) {
+      const response = new FakeResponse();
+      expect(limits.onRequest(rawRequestFrom('203.0.113.5'), response)).toBe(true);
+      expect(response.lines.has('retry-after')).toBe(false);
+      expect(response.lines.has('cache-control')).toBe(false);
+    }
+    expect(store.size).toBe(1);
+    expect(events).toHaveLength(2);
+    expect(events[0]).toMatchObject({ type: 'refusal', limit: 'ip', dryRun: true });
+  });
+
+  it.each<[HeaderFormat[], string[]]>([
+    [['draft-6'], ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset']],
+    [['draft-11'], ['ratelimit', 'ratelimit-policy']],
+    [['x-ratelimit'], ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']],
+    [['retry-after'], []],
+    [[], []],
+  ])('in the formats %j it tells %j, and exposes them beside the wait', (formats, names) => {
+    for (const [, request, response] of exchanges(() =>
+      rawRequestFrom('203.0.113.5', { origin: 'https://app.example' }),
+    )) {
+      const { limits } = makeLimits(undefined, null, [], { formats });
+      const set = 'raw' in response ? response.header.bind(response) : response.setHeader.bind(response);
+      set('access-control-allow-origin', '*');
+      void limits.onRequest(request, response);
+      expect([...response.lines.keys()].filter((name) => name.includes('ratelimit')).toSorted()).toEqual(
+        names,
+      );
+      const exposed = String(response.lines.get('access-control-expose-headers')).toLowerCase().split(', ');
+      expect(exposed.toSorted()).toEqual(['retry-after', ...names].toSorted());
+    }
   });
 
   it('D01 once per request, however often it is asked', () => {
@@ -76,9 +137,7 @@ describe('what happens to a request before routing', () => {
     });
     void limits.onRequest(rawRequestFrom('203.0.113.5'), new FakeResponse());
     expect(store.size).toBe(1);
-    expect(events).toEqual([
-      { type: 'unusable-key', policy: 'skipIf', problem: expect.stringContaining('down') },
-    ]);
+    expect(events).toEqual([{ type: 'unusable-key', policy: 'skipIf', problem: 'skipIf() threw Error' }]);
   });
 });
 
@@ -101,8 +160,9 @@ describe('the address of a request', () => {
     }
     expect(() => limits.onRequest(rawRequestFrom(peer), new FakeResponse())).toThrow(RateLimitException);
     expect(store.size).toBe(1);
-    expect(events.every(({ type }) => type === 'unknown-address')).toBe(true);
-    expect(events).not.toHaveLength(0);
+    const reported = events.filter(({ type }) => type !== 'refusal');
+    expect(reported.every(({ type }) => type === 'unknown-address')).toBe(true);
+    expect(reported).not.toHaveLength(0);
   });
 
   it('is unknown where there is no socket at all', () => {

@@ -14,6 +14,7 @@ describe('the exception of a refusal', () => {
       resetAfter: 60,
       retryAfter: 20,
       reason: 'limit-exceeded',
+      headers: {},
     };
     const exception = new RateLimitException(decision);
     expect(exception).toBeInstanceOf(HttpException);

@@ -19,7 +19,7 @@ describe('what is known of a request', () => {
     expect(rawRequest(raw)).toBe(raw);
     expect(rawRequest({ ...rawRequestFrom(undefined), raw })).toBe(raw);
     expect(stateOf(raw)).toBeUndefined();
-    const state = new RequestState(client, makeLimits().limits);
+    const state = new RequestState(client, makeLimits().limits, undefined);
     setState(raw, state);
     expect(stateOf(raw)).toBe(state);
     // Loggers that print a request don't print it.
@@ -27,12 +27,27 @@ describe('what is known of a request', () => {
   });
 
   it('SA-24 is told of the tightest bucket only', () => {
-    const state = new RequestState(client, makeLimits().limits);
-    expect(state.note(verdict(5))).toBe(true);
-    expect(state.note(verdict(8))).toBe(false);
-    expect(state.note(verdict(2))).toBe(true);
-    expect(state.note(verdict(3))).toBe(false);
-    expect(state.note(verdict(9, false))).toBe(true);
-    expect(state.note(verdict(0))).toBe(false);
+    const state = new RequestState(client, makeLimits().limits, undefined);
+    expect(state.meet([verdict(5)])).toBe(true);
+    expect(state.meet([verdict(8)])).toBe(false);
+    expect(state.meet([verdict(2)])).toBe(true);
+    expect(state.meet([verdict(3)])).toBe(false);
+    expect(state.meet([verdict(9, false)])).toBe(true);
+    expect(state.meet([verdict(0)])).toBe(false);
+  });
+
+  it('G09 keeps nothing of buckets against guessing', () => {
+    const state = new RequestState(client, makeLimits().limits, undefined);
+    const hidden = (remaining: number): Verdict => {
+      const { bucket, ...rest } = verdict(remaining);
+      return { ...rest, bucket: { ...bucket, hidden: true } };
+    };
+    expect(state.meet([hidden(1)])).toBe(false);
+    expect(state.met).toEqual([]);
+    const [one, two] = [verdict(8), verdict(5)];
+    expect(state.meet([hidden(2), one])).toBe(true);
+    expect(state.meet([hidden(0)])).toBe(false);
+    expect(state.meet([two, hidden(0)])).toBe(true);
+    expect(state.met).toEqual([one, two]);
   });
 });

@@ -5,11 +5,14 @@ import type { FrameworkRequest, RawRequest } from '../../../lib/nest/http/reques
 import type { FrameworkResponse, RawResponse } from '../../../lib/nest/http/response.js';
 import { createRate, type Rate } from '../../../lib/algorithms/rate.js';
 import type { RateLimitEvent } from '../../../lib/events/event.js';
+import { RateLimitEvents } from '../../../lib/events/event-stream.js';
 import { Limiter } from '../../../lib/limiter/limiter.js';
 import type { Call } from '../../../lib/nest/call.js';
+import { Gate } from '../../../lib/nest/throttle/gate.js';
 import { Identities } from '../../../lib/nest/throttle/identity.js';
 import { createAddressResolver } from '../../../lib/network/client-address.js';
 import { PerIpPolicy } from '../../../lib/policies/per-ip.js';
+import { ResponseHeaders, type HeaderFormat } from '../../../lib/responses/headers.js';
 import { MemoryStore } from '../../../lib/stores/memory/memory.store.js';
 import { FakeClock } from '../../../lib/testing/fake-clock.js';
 
@@ -70,21 +73,33 @@ export interface Made {
   readonly events: RateLimitEvent[];
 }
 
+/** How an app's limits are told, and whether its per-IP limit is on trial. */
+export interface Told {
+  readonly formats?: readonly HeaderFormat[];
+  readonly dryRun?: boolean;
+}
+
 /** Limits of one app. `rate` null: per IP is off. */
 export function makeLimits(
   rate: Rate | null = createRate('gcra', 2, 60e6),
   skipIf: ((call: Call) => boolean) | null = null,
   trustedProxies: string[] = [],
+  { formats = ['draft-6'], dryRun = false }: Told = {},
 ): Made {
   const events: RateLimitEvent[] = [];
   const report = (event: RateLimitEvent): void => void events.push(event);
   const clock = new FakeClock();
   const store = new MemoryStore({ clock });
   const limiter = new Limiter(store, 100);
-  const addresses = createAddressResolver({ trustedProxies });
-  const perIp = new PerIpPolicy(limiter, () => rate);
-  const identities = new Identities(null, report);
-  const limits = new HttpLimits(limiter, identities, report, addresses, perIp, skipIf);
+  const limits = new HttpLimits({
+    gate: new Gate(limiter, new RateLimitEvents(report), false),
+    headers: new ResponseHeaders(formats),
+    identities: new Identities(null, report),
+    report,
+    addresses: createAddressResolver({ trustedProxies }),
+    perIp: new PerIpPolicy(() => rate, dryRun),
+    skipIf,
+  });
   return { limits, store, clock, events };
 }
 

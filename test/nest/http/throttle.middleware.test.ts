@@ -65,4 +65,21 @@ describe('throttle() for routes written by hand', () => {
   ])('P02, P03 refuses %j at once', (quota, problem) => {
     expect(() => throttle(quota as NamedQuota)).toThrow(problem);
   });
+
+  it('on trial counts and reports, and refuses nothing', () => {
+    const app = makeLimits();
+    const middleware = throttle({ name: 'exports', limit: 1, per: '1m', dryRun: true });
+    expect([1, 2, 3].map(() => ask(middleware, app, '203.0.113.5'))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(app.events).toHaveLength(2);
+    expect(app.events[0]).toMatchObject({
+      type: 'refusal',
+      limit: 'route',
+      dryRun: true,
+      decision: { policy: 'exports', retryAfter: 60 },
+    });
+  });
 });

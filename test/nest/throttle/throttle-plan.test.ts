@@ -132,4 +132,24 @@ describe('ThrottlePlanner', () => {
     expect(events).toHaveLength(1);
     expect(events[0]).toMatchObject({ type: 'invalid-setting', setting: 'exports.limit' });
   });
+
+  it('knows which limits are on trial, the module’s and a handler’s own', () => {
+    const planner = new ThrottlePlanner(
+      {
+        throttles: [{ quota: { dryRun: true }, rate: rateOf({ limit: 9, per: '1m' }, 'x', () => {}) }],
+        policies: new Map([['trial', { limit: 1, per: '1m', dryRun: true }]]),
+      },
+      () => {},
+    );
+    class Trials {
+      list(): void {}
+
+      @Throttle(['trial', { limit: 3, per: '1m' }])
+      own(): void {}
+    }
+    const onTrial = (method: string) =>
+      planner.limits(Trials, method, method, []).map(({ dryRun }) => dryRun);
+    expect(onTrial('list')).toEqual([true]);
+    expect(onTrial('own')).toEqual([true, false]);
+  });
 });

@@ -13,7 +13,7 @@ class One extends Base {}
 class Two extends Base {}
 
 function plan(): ThrottlePlan {
-  return { limits: [], position: 'auth' };
+  return { limits: [], position: 'auth', behind: null };
 }
 
 describe('ThrottlePlans', () => {
@@ -34,7 +34,7 @@ describe('ThrottlePlans', () => {
       [One, Base.prototype.other],
       [One, () => {}],
     ]) {
-      expect(plans.of(controller, handler)).toEqual({ limits: [], position: 'global' });
+      expect(plans.of(controller, handler)).toEqual({ limits: [], position: 'global', behind: null });
     }
   });
 
@@ -48,6 +48,6 @@ describe('ThrottlePlans', () => {
       Reflect.defineMetadata(key, Reflect.getMetadata(key, Base.prototype.list), traced);
     }
     expect(plans.of(One, traced)).toBe(list);
-    expect(plans.of(Two, traced)).toEqual({ limits: [], position: 'global' });
+    expect(plans.of(Two, traced)).toEqual({ limits: [], position: 'global', behind: null });
   });
 });

@@ -10,6 +10,7 @@ export type {
   RateLimitOptions,
   RateLimitOptionsFactory,
 } from './nest/options.js';
+export type { ApiLimitName, ApiLimitNumbers } from './policies/api-rates.js';
 export type { NamedQuota, Quota } from './nest/quota.js';
 export type { Call, Transport } from './nest/call.js';
 export { rateLimitConfig, type RateLimitConfig } from './nest/config/rate-limit.config.js';

@@ -3,6 +3,7 @@
 import type { CanActivate, ExecutionContext, FactoryProvider, ModuleMetadata, Type } from '@nestjs/common';
 import type { AuditSink } from '../events/audit.js';
 import type { AddressOptions } from '../network/address-options.js';
+import type { ApiLimitNumbers } from '../policies/api-rates.js';
 import type { HeaderFormat } from '../responses/headers.js';
 import type { MaybePromise, RateLimitStore } from '../stores/store.js';
 import type { Call } from './call.js';
@@ -47,6 +48,8 @@ export interface RateLimitOptions extends AddressOptions {
   readonly throttle?: Quota | readonly Quota[] | null;
   /** Quotas by name, for `@Throttle('name')` and `RateLimitService`. */
   readonly policies?: Readonly<Record<string, Quota>>;
+  /** The machine API's limits; those left out come from settings and are live. Source A. */
+  readonly limits?: ApiLimitNumbers;
   /** Where buckets live. Default a `MemoryStore`: in this process only. */
   readonly store?: RateLimitStore;
   /**

@@ -2,7 +2,8 @@
 
 import { RateLimitEvents } from '../events/event-stream.js';
 import { Limiter } from '../limiter/limiter.js';
-import { createAddressResolver } from '../network/client-address.js';
+import { createAddressResolver, type AddressResolver } from '../network/client-address.js';
+import { ApiPolicies } from '../policies/api.js';
 import { PerIpPolicy } from '../policies/per-ip.js';
 import { ResponseHeaders } from '../responses/headers.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
@@ -34,6 +35,8 @@ export class RateLimitRuntime {
   readonly limiter: Limiter;
   readonly headers: ResponseHeaders;
   readonly http: HttpLimits;
+  readonly addresses: AddressResolver;
+  readonly api: ApiPolicies;
   readonly enforcer: ThrottleEnforcer;
   /** Every limit is on trial. */
   readonly dryRun: boolean;
@@ -54,12 +57,14 @@ export class RateLimitRuntime {
     this.dryRun = options.dryRun ?? false;
     this.limiter = new Limiter(this.store, STORE_TIMEOUT);
     this.headers = new ResponseHeaders(options.headers === null ? [] : [options.headers ?? 'draft-6'].flat());
+    this.api = new ApiPolicies(this.limiter, this.options.api);
+    this.addresses = createAddressResolver(this.findings.length === 0 ? this.options.address : {});
     this.http = new HttpLimits({
       gate: new Gate(this.limiter, this.events, this.dryRun),
       headers: this.headers,
       identities: new Identities(options.identify ?? null, report),
       report,
-      addresses: createAddressResolver(this.findings.length === 0 ? this.options.address : {}),
+      addresses: this.addresses,
       perIp: new PerIpPolicy(this.options.perIp, options.perIp?.dryRun ?? false),
       skipIf: options.skipIf ?? null,
     });

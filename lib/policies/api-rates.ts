@@ -61,15 +61,15 @@ export class ApiRates {
   }
 }
 
-/** Adds to `findings` what is wrong with numbers given in code or settings; `where` is how a message names them. */
-export function checkApiLimits(limits: unknown, where: string, findings: string[]): void {
+/** Adds to `findings` what is wrong with numbers given in code or settings; `where` names one in a message. */
+export function checkApiLimits(limits: unknown, where: (name: string) => string, findings: string[]): void {
   for (const [name, limit] of Object.entries(fieldsOf(limits))) {
     if (!Object.hasOwn(API_LIMITS, name)) {
-      findings.push(`${where}.${name} is unknown: there are ${Object.keys(API_LIMITS).join(', ')}`);
+      findings.push(`${where(name)} is unknown: there are ${Object.keys(API_LIMITS).join(', ')}`);
       continue;
     }
     const problem = limit === undefined ? null : rateProblem('fixed', limit, 1);
-    if (problem !== null) findings.push(`${where}.${name}: ${problem}`);
+    if (problem !== null) findings.push(`${where(name)}: ${problem}`);
   }
 }
 

@@ -6,8 +6,9 @@ import { dirname, join } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { RateLimitModule } from '../../lib/index.js';
-import { ENVIRONMENT, readEnvironment } from '../../lib/nest/config/rate-limit.config.js';
+import { ENVIRONMENT, LIMITS_ENVIRONMENT, readEnvironment } from '../../lib/nest/config/rate-limit.config.js';
 import { createAddressResolver } from '../../lib/network/client-address.js';
+import { API_LIMITS } from '../../lib/policies/api-rates.js';
 import { HEADER_FORMATS } from '../../lib/responses/headers.js';
 import { blocksOf, documents, headingsOf, proseOf, root, rowsOf, sectionOf, textOf } from './markdown.js';
 
@@ -56,9 +57,21 @@ describe('docs/options.md', () => {
     expect(pairs).toHaveLength(Object.keys(ENVIRONMENT).length);
   });
 
+  it('has every limit of a machine API with its default, window and variable, and no other', () => {
+    const rows = optionsPage('Limits of a machine API').map(([name, limit, per, , variable]) => [
+      name,
+      { byDefault: Number(limit), per, variable },
+    ]);
+    const expected = Object.entries(API_LIMITS).map(([name, limit]) => [
+      name,
+      { ...limit, variable: new Map(Object.entries(LIMITS_ENVIRONMENT)).get(name) },
+    ]);
+    expect(rows).toEqual(expected);
+  });
+
   it('has examples that the environment may hold', () => {
     const documented = optionsPage('Environment variables');
-    const read = readEnvironment(Object.fromEntries(documented));
+    const { limits: _, ...read } = readEnvironment(Object.fromEntries(documented));
     expect(read).toEqual({
       perIp: '600/1m',
       throttle: '100/1m',

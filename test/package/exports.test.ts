@@ -33,6 +33,8 @@ const publicNames: Record<string, { values: string[]; types: string[] }> = {
       'BucketRequest',
       'Call',
       'Clock',
+      'ApiLimitName',
+      'ApiLimitNumbers',
       'AuditEntry',
       'Decision',
       'DecisionEvent',

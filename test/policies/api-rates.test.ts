@@ -39,7 +39,11 @@ describe('the rates of the machine API', () => {
 
   it('names what is wrong, where it stands and what to do', () => {
     const findings: string[] = [];
-    checkApiLimits({ adminRatePerMin: 0, publicRate: 3, publicIpRatePerMin: undefined }, 'limits', findings);
+    checkApiLimits(
+      { adminRatePerMin: 0, publicRate: 3, publicIpRatePerMin: undefined },
+      (name) => `limits.${name}`,
+      findings,
+    );
     expect(findings).toEqual([
       expect.stringMatching(/^limits\.adminRatePerMin: limit is 0: give a whole number above 0/),
       expect.stringMatching(/^limits\.publicRate is unknown: there are adminPreauthFailPerMin, /),

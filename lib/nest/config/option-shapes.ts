@@ -18,6 +18,7 @@ const SHAPES: Readonly<
   skipIf: [isFunction, 'give a function'],
   throttle: [isObject, 'give { limit, per }, a list of them, or null'],
   policies: [(value) => isObject(value) && !Array.isArray(value), 'give quotas by name'],
+  limits: [(value) => isObject(value) && !Array.isArray(value), 'give numbers by name'],
   store: [has('consume'), 'give a RateLimitStore, such as new MemoryStore()'],
   headers: [isFormats, `give one or several of ${HEADER_FORMATS.join(', ')}`],
   audit: [has('write'), 'give an AuditSink'],

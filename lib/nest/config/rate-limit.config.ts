@@ -1,11 +1,13 @@
 // Settings from the environment, as `@nestjs/config` namespace `rateLimit`. Options given in code win over them.
 
 import { registerAs } from '@nestjs/config';
+import type { ApiLimitName } from '../../policies/api-rates.js';
 
 /** The namespace: `ConfigService.set('rateLimit.perIp', '60/1m')` takes effect with the next request. */
 export interface RateLimitConfig {
   perIp?: unknown;
   throttle?: unknown;
+  limits?: Readonly<Record<string, unknown>>;
   trustedProxies?: unknown;
   trustProxy?: unknown;
   clientIpHeader?: unknown;
@@ -13,13 +15,23 @@ export interface RateLimitConfig {
 }
 
 /** Variables by setting. One that is set but empty is invalid and fails the boot: it is not "off". */
-export const ENVIRONMENT: Readonly<Record<keyof RateLimitConfig, string>> = {
+export const ENVIRONMENT: Readonly<Record<Exclude<keyof RateLimitConfig, 'limits'>, string>> = {
   perIp: 'RATE_LIMIT_PER_IP',
   throttle: 'RATE_LIMIT_THROTTLE',
   trustedProxies: 'RATE_LIMIT_TRUSTED_PROXIES',
   trustProxy: 'RATE_LIMIT_TRUST_PROXY',
   clientIpHeader: 'RATE_LIMIT_CLIENT_IP_HEADER',
   ipv6Prefix: 'RATE_LIMIT_IPV6_PREFIX',
+};
+
+/** Variables of the machine API's limits. */
+export const LIMITS_ENVIRONMENT: Readonly<Record<ApiLimitName, string>> = {
+  adminPreauthFailPerMin: 'RATE_LIMIT_ADMIN_PREAUTH_FAIL_PER_MIN',
+  adminRatePerMin: 'RATE_LIMIT_ADMIN_RATE_PER_MIN',
+  publicTokenRatePerMin: 'RATE_LIMIT_PUBLIC_TOKEN_RATE_PER_MIN',
+  publicIpRatePerMin: 'RATE_LIMIT_PUBLIC_IP_RATE_PER_MIN',
+  publicNewRowsPerIpHour: 'RATE_LIMIT_PUBLIC_NEW_ROWS_PER_IP_HOUR',
+  publicNewRowsGlobalHour: 'RATE_LIMIT_PUBLIC_NEW_ROWS_GLOBAL_HOUR',
 };
 
 export const rateLimitConfig = registerAs('rateLimit', (): RateLimitConfig => readEnvironment(process.env));
@@ -29,11 +41,18 @@ export function readEnvironment(env: NodeJS.ProcessEnv): RateLimitConfig {
   return {
     perIp: env[ENVIRONMENT.perIp],
     throttle: env[ENVIRONMENT.throttle],
+    limits: readLimits(env),
     trustedProxies: env[ENVIRONMENT.trustedProxies]?.split(',').map((entry) => entry.trim()),
     trustProxy: toBoolean(env[ENVIRONMENT.trustProxy]),
     clientIpHeader: env[ENVIRONMENT.clientIpHeader],
     ipv6Prefix: toNumber(env[ENVIRONMENT.ipv6Prefix]),
   };
+}
+
+function readLimits(env: NodeJS.ProcessEnv): Readonly<Record<string, unknown>> {
+  const limits: Record<string, unknown> = {};
+  for (const [name, variable] of Object.entries(LIMITS_ENVIRONMENT)) limits[name] = toNumber(env[variable]);
+  return limits;
 }
 
 function toBoolean(text: string | undefined): unknown {

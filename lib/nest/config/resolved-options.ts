@@ -5,10 +5,11 @@ import type { Report } from '../../events/event.js';
 import { LiveLimit, LiveQuota } from '../../limiter/live-rate.js';
 import { parseQuota, parseRate } from '../../limiter/quota-text.js';
 import { readAddressOptions, type UncheckedAddressOptions } from '../../network/address-options.js';
+import { ApiRates, checkApiLimits, type ApiLimitNumbers } from '../../policies/api-rates.js';
 import type { PerIpQuota, RateLimitOptions } from '../options.js';
 import { checkQuota, rateOf, type Quota } from '../quota.js';
 import type { Call } from '../call.js';
-import { ENVIRONMENT, type RateLimitConfig } from './rate-limit.config.js';
+import { ENVIRONMENT, LIMITS_ENVIRONMENT, type RateLimitConfig } from './rate-limit.config.js';
 import type { RateLimitSettings } from './settings.js';
 
 /** Source B, SB-02. */
@@ -27,6 +28,8 @@ export interface ResolvedOptions {
   /** The throttles of routes without their own. */
   readonly throttles: readonly AppThrottle[];
   readonly policies: ReadonlyMap<string, Quota>;
+  /** The machine API's. */
+  readonly api: ApiRates;
 }
 
 /** Resolves sound options; what is wrong goes to `findings`, and when anything is, the rest must not be used. */
@@ -42,7 +45,19 @@ export function resolveOptions(
     perIp: resolvePerIp(options.perIp, settings, report, findings),
     throttles: resolveThrottles(options.throttle, settings, report, findings),
     policies: resolvePolicies(options.policies, findings),
+    api: resolveApi(options.limits ?? {}, settings, report, findings),
   };
+}
+
+function resolveApi(
+  limits: ApiLimitNumbers,
+  settings: RateLimitSettings,
+  report: Report,
+  findings: string[],
+): ApiRates {
+  checkApiLimits(limits, (name) => `limits.${name}`, findings);
+  checkApiLimits(settings.read().limits, nameOfSetting, findings);
+  return new ApiRates(limits, () => settings.read().limits, report);
 }
 
 function resolveAddress(
@@ -91,6 +106,14 @@ function resolvePerIp(
   }
   const live = new LiveLimit('perIp.limit', 'gcra', parsed.rate.window, report);
   return () => live.of(() => limit());
+}
+
+/** With the variable that it may come from. */
+function nameOfSetting(name: string): string {
+  const variables: Readonly<Record<string, string>> = LIMITS_ENVIRONMENT;
+  return Object.hasOwn(variables, name)
+    ? `${variables[name]} (setting rateLimit.limits.${name})`
+    : `setting rateLimit.limits.${name}`;
 }
 
 /** A quota that settings hold: checked now, read again on every call. */

@@ -11,6 +11,8 @@ export interface LiveSettings {
   readonly perIp?: unknown;
   /** `'100/1m'` or `{ limit, per }`: the throttle of every route without its own; null for none. */
   readonly throttle?: unknown;
+  /** The machine API's limits by name, whole numbers. */
+  readonly limits?: unknown;
 }
 
 /**
@@ -39,8 +41,8 @@ export class SafeSettings extends RateLimitSettings {
       ignoreLate(said);
       if (typeof said === 'object' && said !== null && !(said instanceof Promise)) {
         // Read here, where a getter that throws is a failure of the source; of classes getters are no own properties.
-        const { perIp, throttle }: LiveSettings = said;
-        this.last = { perIp, throttle };
+        const { perIp, throttle, limits }: LiveSettings = said;
+        this.last = { perIp, throttle, limits };
         this.failure = null;
       } else {
         this.fail(`read() returned ${said instanceof Promise ? 'a promise' : show(said)}`);

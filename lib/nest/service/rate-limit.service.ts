@@ -2,9 +2,11 @@
 
 import { Injectable } from '@nestjs/common';
 import { decisionOf, type Decision } from '../../algorithms/decision.js';
+import { show } from '../../algorithms/rate.js';
 import { tightest, type Verdict } from '../../algorithms/verdict.js';
 import { Receipt } from '../../limiter/receipt.js';
 
+import type { MaybePromise } from '../../stores/store.js';
 import type { NamedQuota } from '../quota.js';
 import { RateLimitRuntime } from '../rate-limit.runtime.js';
 import { BucketRequests, checkCost, type BucketRequest } from './bucket-request.js';
@@ -77,6 +79,64 @@ export class RateLimitService {
     await this.runtime.limiter.clear(this.buckets(first, key, 0));
   }
 
+  /** Charges cost units to the bucket of an API key. Source A, SA-26. */
+  checkAdmin(keyId: string, cost: number): Promise<ServiceDecision> {
+    return this.answer(() => this.runtime.api.consumeKey(idOf(keyId), unitsOf(cost, 1)));
+  }
+
+  /** Charges cost units to the one bucket of a user over all sessions, apart from the user's keys. SA-32, SA-33. */
+  checkUser(userId: string, cost: number): Promise<ServiceDecision> {
+    return this.answer(() => this.runtime.api.consumeUser(idOf(userId), unitsOf(cost, 1)));
+  }
+
+  /**
+   * Charges a client token (null: not known yet) and the client network, all or nothing; the network `networkCost`
+   * units, `cost` unless given, 0 to report its state only. An unknown address is one shared network. SA-31, SA-42 to SA-45.
+   */
+  checkPublic(
+    ip: string | null,
+    clientTokenHash: string | null,
+    cost: number,
+    networkCost: number = cost,
+  ): Promise<ServiceDecision> {
+    return this.answer(() =>
+      this.runtime.api.consumePublic(
+        this.networkOf(ip),
+        clientTokenHash === null ? null : idOf(clientTokenHash),
+        unitsOf(cost, 1),
+        unitsOf(networkCost, 0),
+      ),
+    );
+  }
+
+  /** Counts a new row of a caller without a key against the network's quota and everybody's. SA-27, SA-28. */
+  checkNewRows(ip: string | null): Promise<ServiceDecision> {
+    return this.answer(() => this.runtime.api.consumeNewRow(this.networkOf(ip)));
+  }
+
+  /** Whether an address may still fail authentication; charges nothing. Ask after a rejection only. SA-17, SA-29. */
+  checkPreauth(ip: string | null): Promise<ServiceDecision> {
+    return this.answer(() => this.runtime.api.peekFailures(this.networkOf(ip)));
+  }
+
+  /**
+   * Counts a failed authentication if there is room. Refused: the failure wasn't charged, answer 429 instead of 401.
+   * Parallel failures are told apart, so this one call does what asking first and counting then can't. SA-18, SA-34.
+   */
+  recordAuthFailure(ip: string | null): Promise<ServiceDecision> {
+    return this.answer(() => this.runtime.api.consumeFailure(this.networkOf(ip)));
+  }
+
+  private async answer(step: () => MaybePromise<Verdict[]>): Promise<ServiceDecision> {
+    return this.decide(await step());
+  }
+
+  private networkOf(ip: string | null): string {
+    const client = this.runtime.addresses.fromText(ip);
+    if (client.address === null) this.runtime.events.emit({ type: 'unknown-address' });
+    return client.network;
+  }
+
   private buckets(first: First, key = '', cost = 1) {
     if (typeof first === 'string' || 'limit' in first) {
       return [this.requests.bucket(first, key, cost)];
@@ -112,3 +172,16 @@ export class RateLimitService {
 }
 
 type First = string | NamedQuota | readonly BucketRequest[];
+
+/** @throws RangeError unless it is a text. */
+function idOf(id: unknown): string {
+  if (typeof id !== 'string' || id === '') throw new RangeError(`the id is ${show(id)}: give a text`);
+  return id;
+}
+
+/** @throws RangeError unless it is a whole number, at least `least`. */
+function unitsOf(cost: number, least: 0 | 1): number {
+  checkCost(cost);
+  if (cost < least) throw new RangeError(`cost is ${cost}: give a whole number above 0`);
+  return cost;
+}

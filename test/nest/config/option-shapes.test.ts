@@ -66,6 +66,13 @@ const KINDS: Record<keyof RateLimitOptions, { right: unknown[]; wrong: [value: u
       [[QUOTA], 'policies is a list: give quotas by name'],
     ],
   },
+  limits: {
+    right: [{}, { adminRatePerMin: 5 }],
+    wrong: [
+      [[], 'limits is a list: give numbers by name'],
+      ['5', 'limits is "5": give numbers by name'],
+    ],
+  },
   store: {
     right: [store],
     wrong: [

@@ -1,5 +1,11 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { ENVIRONMENT, rateLimitConfig, readEnvironment } from '../../../lib/nest/config/rate-limit.config.js';
+import {
+  ENVIRONMENT,
+  LIMITS_ENVIRONMENT,
+  rateLimitConfig,
+  readEnvironment,
+} from '../../../lib/nest/config/rate-limit.config.js';
+import { API_LIMITS } from '../../../lib/policies/api-rates.js';
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -7,13 +13,17 @@ afterEach(() => {
 
 describe('settings from the environment', () => {
   it('are undefined where nothing is set', () => {
-    expect(Object.values(readEnvironment({}))).toEqual(Object.keys(ENVIRONMENT).map(() => undefined));
+    const { limits, ...settings } = readEnvironment({});
+    expect(Object.values(settings)).toEqual(Object.keys(ENVIRONMENT).map(() => undefined));
+    expect(Object.values(limits ?? {})).toEqual(Object.keys(LIMITS_ENVIRONMENT).map(() => undefined));
   });
 
   it('have a variable each, all of one prefix', () => {
-    const settings = readEnvironment({});
+    const { limits, ...settings } = readEnvironment({});
+    expect(Object.keys(limits ?? {})).toEqual(Object.keys(API_LIMITS));
     expect(Object.keys(settings).toSorted()).toEqual(Object.keys(ENVIRONMENT).toSorted());
-    for (const name of Object.values(ENVIRONMENT)) expect(name).toMatch(/^RATE_LIMIT_[A-Z0-9_]+$/);
+    const names = [...Object.values(ENVIRONMENT), ...Object.values(LIMITS_ENVIRONMENT)];
+    for (const name of names) expect(name).toMatch(/^RATE_LIMIT_[A-Z0-9_]+$/);
   });
 
   it('are read as they are meant', () => {
@@ -25,6 +35,8 @@ describe('settings from the environment', () => {
         RATE_LIMIT_TRUST_PROXY: 'true',
         RATE_LIMIT_CLIENT_IP_HEADER: 'cf-connecting-ip',
         RATE_LIMIT_IPV6_PREFIX: '56',
+        RATE_LIMIT_ADMIN_RATE_PER_MIN: '300',
+        RATE_LIMIT_PUBLIC_IP_RATE_PER_MIN: '12O',
       }),
     ).toEqual({
       perIp: '600/1m',
@@ -33,6 +45,7 @@ describe('settings from the environment', () => {
       trustProxy: true,
       clientIpHeader: 'cf-connecting-ip',
       ipv6Prefix: 56,
+      limits: { adminRatePerMin: 300, publicIpRatePerMin: '12O' },
     });
   });
 

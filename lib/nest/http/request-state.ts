@@ -2,7 +2,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { HeaderLines } from '../../algorithms/decision.js';
-import { isShown, tightest, type Verdict } from '../../algorithms/verdict.js';
+import { isShown, tighter, type Verdict } from '../../algorithms/verdict.js';
 import type { ClientAddress } from '../../network/hops.js';
 import type { MaybePromise } from '../../stores/store.js';
 import type { HttpLimits } from './http-limits.js';
@@ -33,7 +33,8 @@ interface Decided {
 
 export class RequestState {
   /** The buckets that this request has met, but for those that clients aren't told about. */
-  met: readonly Verdict[] = [];
+  readonly met: Verdict[] = [];
+  private tightest: Verdict | null = null;
   /** What the client was told about them. */
   lines: HeaderLines = {};
   private readonly decided: Decided[] = [];
@@ -67,11 +68,15 @@ export class RequestState {
 
   /** Takes the buckets of a step into account; true when another is now the tightest that a client is told about. */
   meet(verdicts: readonly Verdict[]): boolean {
-    const shown = verdicts.filter(isShown);
-    if (shown.length === 0) return false;
-    const before = this.met.length === 0 ? null : tightest(this.met);
-    this.met = before === null ? shown : [...this.met, ...shown];
-    return tightest(this.met) !== before;
+    let changed = false;
+    for (const verdict of verdicts) {
+      if (!isShown(verdict)) continue;
+      this.met.push(verdict);
+      if (this.tightest !== null && !tighter(verdict, this.tightest)) continue;
+      this.tightest = verdict;
+      changed = true;
+    }
+    return changed;
   }
 }
 

@@ -19,7 +19,8 @@ export class GcraTable extends Table {
   }
 
   override peek(bucket: Bucket, now: number): Verdict {
-    const used = this.used(this.slotOf(bucket.key, now), bucket, now);
+    // A look writes nothing for what the rounding of intervals differs by between two limits of one window.
+    const used = this.used(this.slotOf(bucket.key, now), bucket, now, bucket.rate.window / 100);
     return gcraVerdict(bucket, used, 0, gcraWait(used, bucket.cost, bucket.rate), now);
   }
 
@@ -53,12 +54,12 @@ export class GcraTable extends Table {
     return this.slots.numbers[slot] <= now;
   }
 
-  private used(slot: number, bucket: Bucket, now: number): number {
+  private used(slot: number, bucket: Bucket, now: number, slack = 0): number {
     if (slot === NO_SLOT) return 0;
     const { numbers } = this.slots;
     const used = gcraUsed(numbers[slot], bucket.rate, now);
     // Written even if the call is refused: the bucket would count as full until a TAT beyond the window came near.
-    if (numbers[slot] > now + used) numbers[slot] = now + used;
+    if (numbers[slot] > now + used + slack) numbers[slot] = now + used;
     return used;
   }
 

@@ -10,6 +10,7 @@ import {
 } from '@nestjs/core';
 import { formatDuration } from '../algorithms/duration.js';
 import { badConfiguration } from '../errors.js';
+import type { Report } from '../events/event.js';
 import { reportTable, type ReportRow } from './boot-report.js';
 import { setupWarnings, unenforcedThrottles } from './boot-warnings.js';
 import { isRoute, routeIdentity } from './http/route-identity.js';
@@ -73,7 +74,6 @@ export class RateLimitBoot {
     for (const warning of unenforcedThrottles(this.discovery, this.scanner)) this.logger.warn(warning);
     const table = reportTable(perIpText(runtime), rows);
     this.logger.log(runtime.dryRun ? `dry run: nothing is refused\n${table}` : table);
-    // Behind all global guards, those that main.ts bound included.
     this.bindLast();
   }
 
@@ -94,6 +94,7 @@ export class RateLimitBoot {
     };
   }
 
+  /** Behind all global guards, those that main.ts bound included. */
   private bindLast(): void {
     const guards: readonly unknown[] = this.config.getGlobalGuards();
     const early = guards.findIndex((guard) => guard instanceof ThrottleGuard);
@@ -111,7 +112,7 @@ export class RateLimitBoot {
     this.chain.detach();
   }
 
-  private readonly report = (event: Parameters<RateLimitRuntime['events']['emit']>[0]): void => {
+  private readonly report: Report = (event) => {
     this.runtime.events.emit(event);
   };
 

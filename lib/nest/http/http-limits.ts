@@ -1,8 +1,8 @@
 // What happens to every HTTP request before routing: the address is captured, the per-IP limit is charged.
 
-import type { Report } from '../../events/event.js';
 import { show } from '../../algorithms/rate.js';
 import { nameOf } from '../../errors.js';
+import type { Report } from '../../events/event.js';
 import { ignoreLate } from '../../limiter/late-answer.js';
 import type { AddressResolver } from '../../network/client-address.js';
 import type { PerIpPolicy } from '../../policies/per-ip.js';
@@ -112,10 +112,7 @@ export class HttpLimits {
     if (this.skips(caller)) return true;
     const { perIp } = this.parts;
     const bucket = perIp.bucket(state.client.network);
-    if (bucket === null) return true;
-    return perIp.dryRun
-      ? this.gate.pass(caller, 'ip', [], [bucket])
-      : this.gate.pass(caller, 'ip', [bucket], []);
+    return bucket === null ? true : this.gate.passOne(caller, 'ip', bucket, perIp.dryRun);
   }
 }
 

@@ -52,9 +52,7 @@ export function throttle(quota: NamedQuota): ThrottleMiddleware {
     const charge = () => {
       const caller = new HttpCaller(state, request, response, http.identities.ofRequest(request), null);
       const bucket = http.skips(caller) ? null : counted.bucket(caller);
-      if (bucket === null) return true;
-      const { dryRun } = counted;
-      return http.gate.pass(caller, 'route', dryRun ? [] : [bucket], dryRun ? [bucket] : []);
+      return bucket === null ? true : http.gate.passOne(caller, 'route', bucket, counted.dryRun);
     };
     proceed(() => state.once(counted, charge), next);
   };

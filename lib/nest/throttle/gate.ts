@@ -32,6 +32,11 @@ export class Gate {
     return chain(this.limiter.consume(buckets), (verdicts) => this.settle(caller, limit, verdicts, []));
   }
 
+  /** A step of one bucket, on trial or not. */
+  passOne(caller: Caller, limit: LimitKind, bucket: Bucket, onTrial: boolean): MaybePromise<true> {
+    return onTrial ? this.pass(caller, limit, [], [bucket]) : this.pass(caller, limit, [bucket], []);
+  }
+
   /** A call that the enforced buckets refuse costs nothing, so it isn't counted on trial either. */
   private passOnTrial(
     caller: Caller,
@@ -67,19 +72,20 @@ export class Gate {
     const refused = verdict === null || verdict.allowed || this.dryRun ? null : verdict;
     const lines = caller.tell(trials.length === 0 ? verdicts : [...verdicts, ...trials], refused);
     const { events } = this;
-    for (const trial of trials) if (!trial.allowed) this.report(caller, limit, trial, lines, true);
+    for (const trial of trials) if (!trial.allowed) this.report('refusal', caller, limit, trial, lines, true);
     if (events.observed) {
       const onTrial = this.dryRun || verdict === null;
-      this.reportDecision(caller, limit, verdict ?? tightest(trials), lines, onTrial);
+      this.report('decision', caller, limit, verdict ?? tightest(trials), lines, onTrial);
     }
     if (verdict !== null && !verdict.allowed) {
-      this.report(caller, limit, verdict, lines, this.dryRun);
+      this.report('refusal', caller, limit, verdict, lines, this.dryRun);
       if (refused !== null) throw caller.refusal(decisionOf(refused, lines));
     }
     return true;
   }
 
   private report(
+    type: 'decision' | 'refusal',
     caller: Caller,
     limit: LimitKind,
     verdict: Verdict,
@@ -88,18 +94,6 @@ export class Gate {
   ): void {
     const { address, network, user } = caller;
     const decision = decisionOf(verdict, lines);
-    this.events.emit({ type: 'refusal', limit, decision, address, network, user, dryRun });
-  }
-
-  private reportDecision(
-    caller: Caller,
-    limit: LimitKind,
-    verdict: Verdict,
-    lines: HeaderLines,
-    dryRun: boolean,
-  ): void {
-    const { address, network, user } = caller;
-    const decision = decisionOf(verdict, lines);
-    this.events.emit({ type: 'decision', limit, decision, address, network, user, dryRun });
+    this.events.emit({ type, limit, decision, address, network, user, dryRun });
   }
 }

@@ -1,6 +1,5 @@
 // What applies to one handler, worked out once at boot: its limits, and where in the chain of guards they run.
 
-import { badConfiguration } from '../../errors.js';
 import type { Report } from '../../events/event.js';
 import { RouteLimit } from '../../policies/route.js';
 import type { Call } from '../call.js';
@@ -150,9 +149,4 @@ function isThrottles(value: unknown): value is Throttles {
 function skippedOf(controller: Function, method: string): SkippedThrottles {
   const found = findMetadata(SKIP_THROTTLE_KEY, controller, method);
   return isSkipped(found) ? found : false;
-}
-
-/** Throws when there are findings: the boot fails, with all of them. */
-export function failOn(findings: readonly string[]): void {
-  if (findings.length > 0) throw badConfiguration('RateLimitModule', findings);
 }

@@ -27,6 +27,16 @@ export interface InvalidSettingEvent {
   readonly problem: string;
 }
 
+/** A `@Cost()` gave no usable number for a call: another was charged. */
+export interface InvalidCostEvent {
+  readonly type: 'invalid-cost';
+  /** The decorator and its handler. */
+  readonly where: string;
+  readonly problem: string;
+  /** What was charged instead. */
+  readonly cost: number;
+}
+
 /** A function of the app gave no usable partition key or identity: the client network is used. */
 export interface UnusableKeyEvent {
   readonly type: 'unusable-key';
@@ -39,7 +49,17 @@ export type LimitKind =
   /** The per-IP limit. */
   | 'ip'
   /** The throttles of a handler, or of hand-written middleware. */
-  | 'route';
+  | 'route'
+  /** Cost units of a key, a user, a client token or a network. */
+  | 'api'
+  /** Failed authentications of a network. */
+  | 'pre-auth'
+  /** Failed sign-ins. */
+  | 'login'
+  /** Wrong codes of a second factor. */
+  | 'second-factor'
+  /** Mails to one address. */
+  | 'mail';
 
 /** What every decision about a call tells. */
 interface Decided {
@@ -71,6 +91,7 @@ export type RateLimitEvent =
   | ForwardingIgnoredEvent
   | UnknownAddressEvent
   | InvalidSettingEvent
+  | InvalidCostEvent
   | UnusableKeyEvent;
 
 /** Takes an event and returns at once. Never throws. */

@@ -9,6 +9,11 @@ const SECOND = 1_000_000;
 const TEXTS: Readonly<Record<RefusalEvent['limit'], string>> = {
   ip: 'per-IP rate limit exceeded',
   route: 'route throttle exceeded',
+  api: 'API rate limit exceeded',
+  'pre-auth': 'too many failed authentications',
+  login: 'login throttle exceeded',
+  'second-factor': 'second-factor throttle exceeded',
+  mail: 'mail throttle exceeded',
 };
 
 interface Tally {

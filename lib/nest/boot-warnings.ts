@@ -5,7 +5,10 @@ import type { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { addressWarnings, type UncheckedAddressOptions } from '../network/address-options.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import type { RateLimitStore } from '../stores/store.js';
+import { COST_KEY } from './decorators/cost.decorator.js';
 import { hasOwnMetadata } from './decorators/metadata.js';
+import { PUBLIC_TOOL_KEY } from './decorators/public-tool.decorator.js';
+import { ATTEMPT_KEY } from './decorators/throttle-login.decorator.js';
 import { THROTTLE_KEY } from './decorators/throttle.decorator.js';
 import { isRoute } from './http/route-identity.js';
 
@@ -28,8 +31,24 @@ export function setupWarnings(store: RateLimitStore, address: UncheckedAddressOp
   return warnings;
 }
 
-/** Warnings about decorators that nothing enforces: throttled methods that no HTTP request reaches. */
-export function unenforcedThrottles(discovery: DiscoveryService, scanner: MetadataScanner): string[] {
+/** What is left on methods and classes, by the name of the decorator. */
+const DECORATORS = {
+  '@Throttle()': THROTTLE_KEY,
+  '@Cost()': COST_KEY,
+  '@PublicTool()': PUBLIC_TOOL_KEY,
+  '@ThrottleLogin() or @ThrottleSecondFactor()': ATTEMPT_KEY,
+};
+
+/** Warnings about decorators that nothing enforces: on methods that no HTTP request reaches. */
+export function unenforcedDecorators(discovery: DiscoveryService, scanner: MetadataScanner): string[] {
+  return Object.entries(DECORATORS).flatMap(([name, key]) =>
+    unreached(key, discovery, scanner).map(
+      (where) => `${name} on ${where} limits nothing: it is no route of a controller`,
+    ),
+  );
+}
+
+function unreached(key: string, discovery: DiscoveryService, scanner: MetadataScanner): string[] {
   const controllers = new Set<unknown>(discovery.getControllers().map(({ metatype }) => metatype));
   return [...discovery.getControllers(), ...discovery.getProviders()].flatMap(({ metatype }) => {
     const type: unknown = metatype;
@@ -37,10 +56,10 @@ export function unenforcedThrottles(discovery: DiscoveryService, scanner: Metada
       return [];
     const methods = scanner.getAllMethodNames(type.prototype).filter((method) => {
       const handler: unknown = type.prototype[method];
-      return typeof handler === 'function' && hasOwnMetadata(THROTTLE_KEY, handler) && !isRoute(handler);
+      return typeof handler === 'function' && hasOwnMetadata(key, handler) && !isRoute(handler);
     });
     const names = methods.map((method) => `${type.name}.${method}`);
-    if (!controllers.has(type) && hasOwnMetadata(THROTTLE_KEY, type)) names.push(type.name);
-    return names.map((name) => `@Throttle() on ${name} limits nothing: it is no route of a controller`);
+    if (!controllers.has(type) && hasOwnMetadata(key, type)) names.push(type.name);
+    return names;
   });
 }

@@ -16,6 +16,8 @@ export interface Call {
   readonly network: string;
   /** Id of the authenticated user; null for guests and before authentication. */
   readonly user: string | null;
+  /** Id of the API key that an `Authenticator` found; null for everybody else. */
+  readonly key: string | null;
   /** The handler's context; null before routing and in hand-written middleware. */
   readonly context: ExecutionContext | null;
   /** The request as the transport gives it: the framework's request, the socket's client, the message's context. */
@@ -35,5 +37,11 @@ export interface Caller extends Call {
    */
   tell(verdicts: readonly Verdict[], refused: Verdict | null): HeaderLines;
   /** The exception by which this transport refuses. */
-  refusal(decision: Decision): Error;
+  refusal(refusal: Refusal): Error;
+}
+
+/** Why a call is refused, and the words for it. */
+export interface Refusal {
+  readonly decision: Decision;
+  readonly message: string;
 }

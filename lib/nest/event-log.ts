@@ -11,6 +11,15 @@ const FLUSH_EVERY_MS = 1_000;
 /** How many different things are said once, at most: names come from the app, problems may come from anywhere. */
 const MOST_SAID = 1_000;
 
+/** Functions that fail without the client network being counted instead. */
+const NO_KEYS: ReadonlySet<string> = new Set([
+  'skipIf',
+  'hasCredential',
+  'login.fold',
+  'Authenticator',
+  '@PublicTool',
+]);
+
 /** What tells one audit problem from another: the first words, not what a sink's error says. */
 const WORDS = 16;
 
@@ -50,6 +59,9 @@ export class EventLog {
           printable(`${event.setting}: ${event.problem}. The last good value stays in force`),
         );
         return;
+      case 'invalid-cost':
+        this.logger.error(printable(`${event.where}: ${event.problem}. ${event.cost} is charged`));
+        return;
       case 'overflow':
         this.once(
           `overflow ${event.namespace}`,
@@ -72,7 +84,7 @@ export class EventLog {
       case 'unusable-key':
         this.once(
           `${event.type} ${event.policy}`,
-          `${event.policy}: ${event.problem}${event.policy === 'skipIf' ? '' : '. The client network is counted'}`,
+          `${event.policy}: ${event.problem}${NO_KEYS.has(event.policy) ? '' : '. The client network is counted'}`,
         );
     }
   }

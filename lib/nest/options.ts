@@ -4,6 +4,7 @@ import type { CanActivate, ExecutionContext, FactoryProvider, ModuleMetadata, Ty
 import type { AuditSink } from '../events/audit.js';
 import type { AddressOptions } from '../network/address-options.js';
 import type { ApiLimitNumbers } from '../policies/api-rates.js';
+import type { LoginQuotas } from '../policies/login-rates.js';
 import type { HeaderFormat } from '../responses/headers.js';
 import type { MaybePromise, RateLimitStore } from '../stores/store.js';
 import type { Call } from './call.js';
@@ -28,12 +29,31 @@ export type Identify = (
 /** A guard as `authGuard` names it: the class, as in `@UseGuards(X)`. */
 export type GuardType = Type<CanActivate>;
 
+/** The sign-in limits; those left out come from settings and are live. Null turns one off. */
+export interface LoginOptions extends LoginQuotas {
+  /**
+   * Makes spellings of an identifier the same, at least those that the app's lookup of accounts takes for the same.
+   * Default: letter case, accents, white space, invisible characters and compatibility forms don't matter.
+   */
+  readonly fold?: (identifier: string) => string;
+}
+
 /** Everything is optional: `undefined` means the default, `null` off. */
 export interface RateLimitOptions extends AddressOptions {
   /** Every request of a client network, 404s included. Default 600 a minute. A number given here is fixed. */
   readonly perIp?: PerIpQuota | null;
   /** The app's guards that authenticate: throttles run right behind them. Default: behind all global guards. */
   readonly authGuard?: GuardType | readonly GuardType[] | null;
+  /**
+   * True: failed authentications of the guards in `authGuard` count per client network, 10 a minute by default; then
+   * failures are answered 429, and who authenticates still passes. Default false. Source A, SA-17 to SA-19.
+   */
+  readonly preauth?: boolean;
+  /**
+   * Whether a call that failed to authenticate carried a credential: one without is no guess and isn't counted.
+   * Default: it has a header, cookie, query parameter or field of the body that is called like one.
+   */
+  readonly hasCredential?: (context: ExecutionContext) => boolean;
   /**
    * Who a request was authenticated as. Default `user.id ?? user.sub ?? user.userId` of the request. Middleware made
    * with `throttle()` runs before any handler is known and always reads `request.user`.
@@ -50,6 +70,8 @@ export interface RateLimitOptions extends AddressOptions {
   readonly policies?: Readonly<Record<string, Quota>>;
   /** The machine API's limits; those left out come from settings and are live. Source A. */
   readonly limits?: ApiLimitNumbers;
+  /** The sign-in limits: 5 failures a minute, 5 wrong codes, a mail a minute. Null turns all off. Source B. */
+  readonly login?: LoginOptions | null;
   /** Where buckets live. Default a `MemoryStore`: in this process only. */
   readonly store?: RateLimitStore;
   /**

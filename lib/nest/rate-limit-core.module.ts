@@ -17,24 +17,33 @@ import { badConfiguration } from '../errors.js';
 import { RateLimitEvents } from '../events/event-stream.js';
 import { Limiter } from '../limiter/limiter.js';
 import { RateLimitStore } from '../stores/store.js';
+import { ApiEntry } from './auth/api-entry.js';
 import { rateLimitConfig, type RateLimitConfig } from './config/rate-limit.config.js';
 import { HttpInstall } from './http/http-install.js';
 import { HttpLimits } from './http/http-limits.js';
 import { PerIpGuard } from './http/per-ip.guard.js';
+import { AttemptEntry } from './login/attempt-entry.js';
+import { LoginThrottle, SecondFactorThrottle } from './login/attempt.throttle.js';
+import { Attempts } from './login/attempts.js';
+import { MailThrottle } from './login/mail.throttle.js';
 import type { RateLimitAsyncOptions, RateLimitOptions, RateLimitOptionsFactory } from './options.js';
 import { RateLimitBoot } from './rate-limit.boot.js';
 import { RateLimitRuntime } from './rate-limit.runtime.js';
 import { RateLimitService } from './service/rate-limit.service.js';
 import { ThrottleEnforcer } from './throttle/throttle.enforcer.js';
+import { ThrottlePlans } from './throttle/throttle-plans.js';
 import { ThrottleGuard } from './throttle/throttle.guard.js';
 
 /** Injection token of the options as the app gave them. */
 export const RATE_LIMIT_OPTIONS = Symbol('tollgate:options');
 
-const EXPORTED = [RateLimitService, RateLimitStore, RateLimitEvents, PerIpGuard, ThrottleGuard];
+/** Nest makes them of what stands below. */
+const SERVICES = [RateLimitService, LoginThrottle, SecondFactorThrottle, MailThrottle];
 
-/** What guards need wherever an app lists them. */
-const INTERNAL = [HttpLimits, ThrottleEnforcer, Limiter];
+const EXPORTED = [...SERVICES, RateLimitStore, RateLimitEvents, PerIpGuard, ThrottleGuard];
+
+/** What guards and interceptors need wherever an app lists them. */
+const INTERNAL = [HttpLimits, ThrottleEnforcer, ApiEntry, AttemptEntry, Limiter];
 
 @Global()
 @Module({})
@@ -98,8 +107,12 @@ export class RateLimitCoreModule implements NestModule, OnModuleInit, OnApplicat
         part(Limiter, ({ limiter }) => limiter),
         part(HttpLimits, ({ http }) => http),
         part(ThrottleEnforcer, ({ enforcer }) => enforcer),
+        part(ThrottlePlans, ({ plans }) => plans),
+        part(Attempts, ({ attempts }) => attempts),
+        ApiEntry,
+        AttemptEntry,
         RateLimitBoot,
-        RateLimitService,
+        ...SERVICES,
         PerIpGuard,
         ThrottleGuard,
       ],

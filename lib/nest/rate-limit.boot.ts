@@ -11,21 +11,29 @@ import {
 import { formatDuration } from '../algorithms/duration.js';
 import { badConfiguration } from '../errors.js';
 import type { Report } from '../events/event.js';
+import { prepareFolding } from '../policies/identifier.js';
 import { reportTable, type ReportRow } from './boot-report.js';
-import { setupWarnings, unenforcedThrottles } from './boot-warnings.js';
+import { setupWarnings, unenforcedDecorators } from './boot-warnings.js';
+import { costWarnings } from './cost-warnings.js';
 import { isRoute, routeIdentity } from './http/route-identity.js';
+import { AttemptEntry } from './login/attempt-entry.js';
 import { RateLimitRuntime } from './rate-limit.runtime.js';
 import { GuardChain, guardsOf } from './throttle/guard-chain.js';
+import type { GuardSteps } from './throttle/guard-hook.js';
+import { attemptOf, checkOverrides, putToolLast } from './throttle/handler-metadata.js';
 import { ThrottleGuard } from './throttle/throttle.guard.js';
+import { describeUnits, unitsOf } from './throttle/units.js';
 import { ThrottlePlanner, type ThrottlePlan, type ThrottlePosition } from './throttle/throttle-plan.js';
 
 /** Metadata key under which RouterModule leaves a module's path, followed by the id of the application. */
 const MODULE_PATH = '__module_path__';
 
-interface Route {
+/** A handler that requests are routed to. */
+export interface Route {
   readonly controller: Function;
   readonly method: string;
   readonly handler: Function;
+  /** Names its counters. */
   readonly identity: string;
 }
 
@@ -38,6 +46,7 @@ export class RateLimitBoot {
   constructor(
     private readonly runtime: RateLimitRuntime,
     private readonly guard: ThrottleGuard,
+    private readonly attempts: AttemptEntry,
     private readonly config: ApplicationConfig,
     private readonly modules: ModulesContainer,
     private readonly discovery: DiscoveryService,
@@ -56,31 +65,61 @@ export class RateLimitBoot {
     const findings = [...runtime.findings];
     const routes = this.routes();
     const declared = routes.flatMap(({ controller, handler }) => guardsOf(controller, handler));
-    chain.attach((context, names) => runtime.enforcer.enforce(context, 'auth', names), declared, findings);
-    const rows: ReportRow[] = [];
+    chain.attach((names) => this.stepsBehind(names), declared, findings);
     const planner = new ThrottlePlanner(runtime.options, this.report);
-    for (const { controller, method, handler, identity } of routes) {
-      const limits = planner.limits(controller, method, identity, findings);
-      const plan: ThrottlePlan = { limits, ...chain.place(controller, handler) };
-      runtime.plans.set(controller, handler, plan);
-      rows.push(this.row(identity, plan));
-      this.warnOfUnknownAuth(plan, controller, method, handler);
+    const planned = routes.map((route) => ({ route, plan: this.plan(route, planner, findings) }));
+    for (const { route, plan } of planned) {
+      runtime.plans.set(route.controller, route.handler, plan);
+      this.warnOfUnknownAuth(plan, route);
     }
     if (findings.length > 0) {
       chain.detach();
       throw badConfiguration('RateLimitModule', findings);
     }
     for (const warning of setupWarnings(runtime.store, runtime.options.address)) this.logger.warn(warning);
-    for (const warning of unenforcedThrottles(this.discovery, this.scanner)) this.logger.warn(warning);
+    for (const warning of unenforcedDecorators(this.discovery, this.scanner)) this.logger.warn(warning);
+    for (const warning of costWarnings(planned, runtime.options.api)) this.logger.warn(warning);
+    if (planned.some(({ plan }) => plan.attempt !== null)) prepareFolding();
+    const rows = planned.map(({ route, plan }) => this.row(route.identity, plan));
     const table = reportTable(perIpText(runtime), rows);
     this.logger.log(runtime.dryRun ? `dry run: nothing is refused\n${table}` : table);
     this.bindLast();
   }
 
-  private row(route: string, { limits, position }: ThrottlePlan): ReportRow {
+  /** What runs around the guards that authenticate and go by these names. */
+  private stepsBehind(names: ReadonlySet<unknown>): GuardSteps {
+    const { enforcer, http, preauth } = this.runtime;
+    return {
+      after: (context) => enforcer.enforce(context, 'auth', names),
+      ...(preauth ? { failed: (context, rejection) => http.failures.ofGuard(context, rejection) } : {}),
+    };
+  }
+
+  private plan(route: Route, planner: ThrottlePlanner, findings: string[]): ThrottlePlan {
+    const { controller, method, handler, identity } = route;
+    const place = this.chain.place(controller, handler);
+    const where = `${controller.name}.${method}`;
+    const attempt = attemptOf(handler);
+    checkOverrides(route, findings);
+    putToolLast(handler);
+    if (attempt !== null) {
+      this.chain.surround(guardsOf(controller, handler), this.attempts.aroundGuards, where, findings);
+    }
+    return {
+      limits: planner.limits(controller, method, identity, findings),
+      ...place,
+      units: unitsOf(controller, method, place.position === 'api', this.report),
+      attempt,
+    };
+  }
+
+  private row(route: string, { limits, position, units, attempt }: ThrottlePlan): ReportRow {
+    const texts = limits.map((limit) => limit.describe());
+    if (units !== null) texts.push(describeUnits(units));
+    if (attempt !== null) texts.push(`${attempt.kind} failures`);
     return {
       route,
-      limits: limits.map((limit) => limit.describe()).join(' + '),
+      limits: texts.join(' + '),
       place: this.places()[position],
     };
   }
@@ -91,6 +130,7 @@ export class RateLimitBoot {
       global: 'behind all global guards',
       auth: `right behind ${guards}`,
       listed: 'where ThrottleGuard is listed',
+      api: 'where its Authenticator lets it in',
     };
   }
 
@@ -141,12 +181,7 @@ export class RateLimitBoot {
   }
 
   /** Without knowing who authenticates, a throttle may run before it and count users of one address together. */
-  private warnOfUnknownAuth(
-    plan: ThrottlePlan,
-    controller: Function,
-    method: string,
-    handler: Function,
-  ): void {
+  private warnOfUnknownAuth(plan: ThrottlePlan, { controller, method, handler }: Route): void {
     if (plan.limits.length === 0 || plan.position !== 'global') return;
     if (guardsOf(controller, handler).length === 0) return;
     this.logger.warn(

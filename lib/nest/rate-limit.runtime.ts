@@ -3,7 +3,9 @@
 import { RateLimitEvents } from '../events/event-stream.js';
 import { Limiter } from '../limiter/limiter.js';
 import { createAddressResolver, type AddressResolver } from '../network/client-address.js';
+import type { ClientAddress } from '../network/hops.js';
 import { ApiPolicies } from '../policies/api.js';
+import type { LoginRates } from '../policies/login-rates.js';
 import { PerIpPolicy } from '../policies/per-ip.js';
 import { ResponseHeaders } from '../responses/headers.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
@@ -15,6 +17,7 @@ import { ConfigSettings, SafeSettings } from './config/settings.js';
 import { EventLog } from './event-log.js';
 import { HttpLimits } from './http/http-limits.js';
 import { LogAuditSink } from './log-audit-sink.js';
+import { Attempts } from './login/attempts.js';
 import type { GuardType, RateLimitOptions } from './options.js';
 import { Gate } from './throttle/gate.js';
 import { Identities } from './throttle/identity.js';
@@ -34,9 +37,14 @@ export class RateLimitRuntime {
   readonly store: RateLimitStore;
   readonly limiter: Limiter;
   readonly headers: ResponseHeaders;
+  readonly gate: Gate;
   readonly http: HttpLimits;
   readonly addresses: AddressResolver;
   readonly api: ApiPolicies;
+  readonly logins: LoginRates;
+  readonly attempts: Attempts;
+  /** Failures of the auth guards count. */
+  readonly preauth: boolean;
   readonly enforcer: ThrottleEnforcer;
   /** Every limit is on trial. */
   readonly dryRun: boolean;
@@ -57,18 +65,34 @@ export class RateLimitRuntime {
     this.dryRun = options.dryRun ?? false;
     this.limiter = new Limiter(this.store, STORE_TIMEOUT);
     this.headers = new ResponseHeaders(options.headers === null ? [] : [options.headers ?? 'draft-6'].flat());
-    this.api = new ApiPolicies(this.limiter, this.options.api);
+    this.api = new ApiPolicies(this.options.api);
+    this.logins = this.options.login;
+    this.attempts = new Attempts(this.limiter, this.logins, options.login?.fold ?? null, report);
+    this.preauth = options.preauth ?? false;
+    if (this.preauth && this.authGuards.length === 0) {
+      this.findings.push('preauth is true, but authGuard names no guard whose failures could be counted');
+    }
+    this.gate = new Gate(this.limiter, this.events, this.dryRun);
     this.addresses = createAddressResolver(this.findings.length === 0 ? this.options.address : {});
     this.http = new HttpLimits({
-      gate: new Gate(this.limiter, this.events, this.dryRun),
+      gate: this.gate,
       headers: this.headers,
       identities: new Identities(options.identify ?? null, report),
       report,
       addresses: this.addresses,
       perIp: new PerIpPolicy(this.options.perIp, options.perIp?.dryRun ?? false),
       skipIf: options.skipIf ?? null,
+      api: this.api,
+      hasCredential: options.hasCredential ?? null,
     });
-    this.enforcer = new ThrottleEnforcer(this.http, this.plans);
+    this.enforcer = new ThrottleEnforcer(this.http, this.plans, this.api);
+  }
+
+  /** The client that an address names, in whatever spelling; all unknown ones are one client. */
+  clientOf(address: string | null): ClientAddress {
+    const client = this.addresses.fromText(address);
+    if (client.address === null) this.events.emit({ type: 'unknown-address' });
+    return client;
   }
 
   async close(): Promise<void> {

@@ -12,11 +12,13 @@ import { Policy } from '../limiter/policy.js';
 export interface Subject {
   /** Id of the authenticated user; null for guests. */
   readonly user: string | null;
+  /** Id of the API key that was used instead; null without. */
+  readonly key: string | null;
   /** The client network. */
   readonly network: string;
 }
 
-/** Whom a limit counts: users (guests by network), networks, or a text of the app's own. */
+/** Whom a limit counts: users (API keys as well, guests by network), networks, or a text of the app's own. */
 export type CountBy<C extends Subject> = 'user' | 'ip' | ((call: C) => string);
 
 /** How a limit counts. `C` is the caller that the app's functions see. */
@@ -64,8 +66,9 @@ export class RouteLimit<C extends Subject> {
     if (typeof this.by === 'function') {
       const text = this.textOf(this.by, call);
       if (text !== null) return this.policy.bucket('custom', digestKey(text), rate, 1);
-    } else if (this.by === 'user' && call.user !== null) {
-      return this.policy.bucket('user', partitionKey(call.user), rate, 1);
+    } else if (this.by === 'user') {
+      if (call.user !== null) return this.policy.bucket('user', partitionKey(call.user), rate, 1);
+      if (call.key !== null) return this.policy.bucket('key', digestKey(call.key), rate, 1);
     }
     return this.policy.bucket('network', call.network, rate, 1);
   }

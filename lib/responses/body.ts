@@ -1,4 +1,4 @@
-// The body of a refusal. Source B, SB-11.
+// The body of a refusal. Source B, SB-11, SB-31.
 
 import type { Decision } from '../algorithms/decision.js';
 
@@ -8,11 +8,17 @@ export interface RefusalBody {
   readonly error: 'Too Many Requests';
 }
 
-export function bodyOf(decision: Decision): RefusalBody {
-  return { statusCode: 429, message: messageOf(decision), error: 'Too Many Requests' };
+export function bodyOf(message: string): RefusalBody {
+  return { statusCode: 429, message, error: 'Too Many Requests' };
 }
 
-function messageOf(decision: Decision): string {
-  if (decision.reason !== 'cost-exceeds-limit') return 'Too Many Requests';
-  return `Too Many Requests: the call costs ${decision.cost}, the limit is ${decision.limit}`;
+/** What a refusal says. `attempts` names what was tried too often, such as `login attempts`; null: requests. */
+export function messageOf(decision: Decision, attempts: string | null = null): string {
+  const { reason, retryAfter, cost, limit } = decision;
+  if (reason === 'cost-exceeds-limit') {
+    return `Too Many Requests: the call costs ${cost}, the limit is ${limit}`;
+  }
+  if (attempts === null || retryAfter === null) return 'Too Many Requests';
+  const seconds = retryAfter === 1 ? '1 second' : `${retryAfter} seconds`;
+  return `Too many ${attempts}. Please try again in ${seconds}.`;
 }

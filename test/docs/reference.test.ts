@@ -6,8 +6,15 @@ import { dirname, join } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { RateLimitModule } from '../../lib/index.js';
-import { ENVIRONMENT, LIMITS_ENVIRONMENT, readEnvironment } from '../../lib/nest/config/rate-limit.config.js';
+import {
+  ENVIRONMENT,
+  LIMITS_ENVIRONMENT,
+  LOGIN_ENVIRONMENT,
+  readEnvironment,
+} from '../../lib/nest/config/rate-limit.config.js';
 import { createAddressResolver } from '../../lib/network/client-address.js';
+import { formatDuration } from '../../lib/algorithms/duration.js';
+import { LOGIN_LIMITS } from '../../lib/policies/login-rates.js';
 import { API_LIMITS } from '../../lib/policies/api-rates.js';
 import { HEADER_FORMATS } from '../../lib/responses/headers.js';
 import { blocksOf, documents, headingsOf, proseOf, root, rowsOf, sectionOf, textOf } from './markdown.js';
@@ -69,9 +76,23 @@ describe('docs/options.md', () => {
     expect(rows).toEqual(expected);
   });
 
+  it('has every limit of sign-ins with its default and variable, and no other', () => {
+    const rows = optionsPage('Limits of sign-ins').map(([name, quota, , variable]) => [
+      name,
+      quota,
+      variable,
+    ]);
+    const expected = Object.entries(LOGIN_LIMITS).map(([name, { byDefault }]) => [
+      name,
+      byDefault === null ? 'off' : `${byDefault.limit}/${formatDuration(byDefault.window)}`,
+      new Map(Object.entries(LOGIN_ENVIRONMENT)).get(name),
+    ]);
+    expect(rows).toEqual(expected);
+  });
+
   it('has examples that the environment may hold', () => {
     const documented = optionsPage('Environment variables');
-    const { limits: _, ...read } = readEnvironment(Object.fromEntries(documented));
+    const { limits: _, login: __, ...read } = readEnvironment(Object.fromEntries(documented));
     expect(read).toEqual({
       perIp: '600/1m',
       throttle: '100/1m',

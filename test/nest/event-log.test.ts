@@ -79,6 +79,18 @@ describe('the log of events', () => {
     expect(lines).toEqual([expect.stringMatching(/^ERROR rateLimit\.perIp: limit is NaN.*last good value/)]);
   });
 
+  it('I04 an invalid cost is an ERROR that says where, and what is charged', () => {
+    const { log, lines } = captured();
+    log.write({ type: 'invalid-cost', where: '@Cost() on A.b', problem: 'it is NaN, not above 0', cost: 1 });
+    expect(lines).toEqual(['ERROR @Cost() on A.b: it is NaN, not above 0. 1 is charged']);
+  });
+
+  it('J01 a fold of identifiers that fails is said without a word of networks', () => {
+    const { log, lines } = captured();
+    log.write({ type: 'unusable-key', policy: 'login.fold', problem: 'it threw TypeError' });
+    expect(lines).toEqual(['WARN login.fold: it threw TypeError']);
+  });
+
   it('remembers a bounded number of things that it said, and says no more then', () => {
     const { log, lines } = captured();
     for (let i = 0; i < 5_000; i++) {
@@ -93,7 +105,8 @@ describe('the log of events', () => {
     const { log, lines } = captured();
     log.write({ type: 'unusable-key', policy: 'p\nWARN forged', problem: 'by() threw\r\n\u001B[2J' });
     log.write({ type: 'invalid-setting', setting: 'settings', problem: 'read() threw a\nb' });
-    expect(lines.map((line) => /[^\x20-\x7e]/.test(line))).toEqual([false, false]);
+    log.write({ type: 'invalid-cost', where: '@Cost() on A.b', problem: 'it threw A\nB', cost: 1 });
+    expect(lines.map((line) => /[^\x20-\x7e]/.test(line))).toEqual([false, false, false]);
   });
 
   it('a decision is no line: it is there for metrics', () => {

@@ -17,10 +17,17 @@ function setup(numbers: ApiLimitNumbers = {}, settings: () => unknown = () => ({
   const clock = new FakeClock(new Date('2026-03-01T12:00:20Z'));
   const store = new MemoryStore({ clock });
   const events: RateLimitEvent[] = [];
-  const api = new ApiPolicies(
-    new Limiter(store, 100),
-    new ApiRates(numbers, settings, (event) => events.push(event)),
-  );
+  const limiter = new Limiter(store, 100);
+  const buckets = new ApiPolicies(new ApiRates(numbers, settings, (event) => events.push(event)));
+  const api = {
+    consumeKey: (id: string, cost: number) => limiter.consume([buckets.ofKey(id, cost)]),
+    consumeUser: (id: string, cost: number) => limiter.consume([buckets.ofUser(id, cost)]),
+    consumePublic: (network: string, token: string | null, cost: number, networkCost: number) =>
+      limiter.consume(buckets.ofPublic(network, token, cost, networkCost)),
+    consumeNewRow: (network: string) => limiter.consume(buckets.ofNewRow(network)),
+    peekFailures: (network: string) => limiter.peek([buckets.ofFailure(network)]),
+    consumeFailure: (network: string) => limiter.consume([buckets.ofFailure(network)]),
+  };
   return { clock, store, api, events };
 }
 

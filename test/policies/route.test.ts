@@ -5,8 +5,8 @@ import type { RateLimitEvent } from '../../lib/events/event.js';
 import { RouteLimit, type CountBy, type Counting, type Subject } from '../../lib/policies/route.js';
 
 const rate = createRate('gcra', 2, 60e6);
-const GUEST: Subject = { user: null, network: '192.0.2.1' };
-const USER: Subject = { user: 'u1', network: '192.0.2.1' };
+const GUEST: Subject = { key: null, user: null, network: '192.0.2.1' };
+const USER: Subject = { key: null, user: 'u1', network: '192.0.2.1' };
 
 function setup(by: CountBy<Subject>, counter = 'route GET /reports #1') {
   const events: RateLimitEvent[] = [];
@@ -74,7 +74,11 @@ describe('RouteLimit', () => {
     const id = '192.0.2.1';
     const { limit } = setup('user');
     const { limit: own } = setup(() => id);
-    const names = [name(limit, { user: id, network: '192.0.2.7' }), name(limit, GUEST), name(own, USER)];
+    const names = [
+      name(limit, { key: null, user: id, network: '192.0.2.7' }),
+      name(limit, GUEST),
+      name(own, USER),
+    ];
     expect(new Set(names).size).toBe(3);
   });
 

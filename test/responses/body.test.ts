@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Decision } from '../../lib/algorithms/decision.js';
-import { bodyOf } from '../../lib/responses/body.js';
+import { bodyOf, messageOf } from '../../lib/responses/body.js';
 
 const REFUSED: Decision = {
   allowed: false,
@@ -16,17 +16,25 @@ const REFUSED: Decision = {
 
 describe('the body of a refusal', () => {
   it('SB-11 is source B’s, in its order', () => {
-    expect(JSON.stringify(bodyOf(REFUSED))).toBe(
+    expect(JSON.stringify(bodyOf(messageOf(REFUSED)))).toBe(
       '{"statusCode":429,"message":"Too Many Requests","error":"Too Many Requests"}',
     );
   });
 
   it('says both numbers where waiting never helps', () => {
     const never: Decision = { ...REFUSED, cost: 11, retryAfter: null, reason: 'cost-exceeds-limit' };
-    expect(bodyOf(never)).toEqual({
+    expect(bodyOf(messageOf(never))).toEqual({
       statusCode: 429,
       message: 'Too Many Requests: the call costs 11, the limit is 10',
       error: 'Too Many Requests',
     });
+  });
+
+  it.each([
+    [42, 'Too many login attempts. Please try again in 42 seconds.'],
+    [1, 'Too many login attempts. Please try again in 1 second.'],
+    [null, 'Too Many Requests'],
+  ])('SB-31 names what was tried too often, and the wait: %s', (retryAfter, message) => {
+    expect(messageOf({ ...REFUSED, retryAfter }, 'login attempts')).toBe(message);
   });
 });

@@ -14,11 +14,14 @@ const SHAPES: Readonly<
   clientIpHeader: [() => true, ''],
   ipv6Prefix: [() => true, ''],
   authGuard: [isGuards, 'give a guard class, as in @UseGuards(X), or a list of them'],
+  preauth: [(value) => typeof value === 'boolean', 'give true or false'],
+  hasCredential: [isFunction, 'give a function'],
   identify: [isFunction, 'give a function'],
   skipIf: [isFunction, 'give a function'],
   throttle: [isObject, 'give { limit, per }, a list of them, or null'],
   policies: [(value) => isObject(value) && !Array.isArray(value), 'give quotas by name'],
   limits: [(value) => isObject(value) && !Array.isArray(value), 'give numbers by name'],
+  login: [isLogin, 'give { failures: { limit, per }, … }, with fold a function'],
   store: [has('consume'), 'give a RateLimitStore, such as new MemoryStore()'],
   headers: [isFormats, `give one or several of ${HEADER_FORMATS.join(', ')}`],
   audit: [has('write'), 'give an AuditSink'],
@@ -56,6 +59,11 @@ function isObject(value: unknown): boolean {
 
 function isFunction(value: unknown): boolean {
   return typeof value === 'function';
+}
+
+function isLogin(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return !('fold' in value) || value.fold === undefined || typeof value.fold === 'function';
 }
 
 function isGuards(value: unknown): boolean {

@@ -2,12 +2,14 @@
 
 import { registerAs } from '@nestjs/config';
 import type { ApiLimitName } from '../../policies/api-rates.js';
+import type { LoginLimitName } from '../../policies/login-rates.js';
 
 /** The namespace: `ConfigService.set('rateLimit.perIp', '60/1m')` takes effect with the next request. */
 export interface RateLimitConfig {
   perIp?: unknown;
   throttle?: unknown;
   limits?: Readonly<Record<string, unknown>>;
+  login?: Readonly<Record<string, unknown>>;
   trustedProxies?: unknown;
   trustProxy?: unknown;
   clientIpHeader?: unknown;
@@ -15,7 +17,7 @@ export interface RateLimitConfig {
 }
 
 /** Variables by setting. One that is set but empty is invalid and fails the boot: it is not "off". */
-export const ENVIRONMENT: Readonly<Record<Exclude<keyof RateLimitConfig, 'limits'>, string>> = {
+export const ENVIRONMENT: Readonly<Record<Exclude<keyof RateLimitConfig, 'limits' | 'login'>, string>> = {
   perIp: 'RATE_LIMIT_PER_IP',
   throttle: 'RATE_LIMIT_THROTTLE',
   trustedProxies: 'RATE_LIMIT_TRUSTED_PROXIES',
@@ -34,6 +36,15 @@ export const LIMITS_ENVIRONMENT: Readonly<Record<ApiLimitName, string>> = {
   publicNewRowsGlobalHour: 'RATE_LIMIT_PUBLIC_NEW_ROWS_GLOBAL_HOUR',
 };
 
+/** Variables of the sign-in limits, such as `5/1m`. */
+export const LOGIN_ENVIRONMENT: Readonly<Record<LoginLimitName, string>> = {
+  failures: 'RATE_LIMIT_LOGIN_FAILURES',
+  perNetwork: 'RATE_LIMIT_LOGIN_PER_NETWORK',
+  perIdentifier: 'RATE_LIMIT_LOGIN_PER_IDENTIFIER',
+  codes: 'RATE_LIMIT_LOGIN_CODES',
+  mails: 'RATE_LIMIT_LOGIN_MAILS',
+};
+
 export const rateLimitConfig = registerAs('rateLimit', (): RateLimitConfig => readEnvironment(process.env));
 
 /** What the variables say, unchecked where they say something wrong; undefined where one isn't set. */
@@ -41,7 +52,8 @@ export function readEnvironment(env: NodeJS.ProcessEnv): RateLimitConfig {
   return {
     perIp: env[ENVIRONMENT.perIp],
     throttle: env[ENVIRONMENT.throttle],
-    limits: readLimits(env),
+    limits: readAll(env, LIMITS_ENVIRONMENT, toNumber),
+    login: readAll(env, LOGIN_ENVIRONMENT, (text) => text),
     trustedProxies: env[ENVIRONMENT.trustedProxies]?.split(',').map((entry) => entry.trim()),
     trustProxy: toBoolean(env[ENVIRONMENT.trustProxy]),
     clientIpHeader: env[ENVIRONMENT.clientIpHeader],
@@ -49,10 +61,14 @@ export function readEnvironment(env: NodeJS.ProcessEnv): RateLimitConfig {
   };
 }
 
-function readLimits(env: NodeJS.ProcessEnv): Readonly<Record<string, unknown>> {
-  const limits: Record<string, unknown> = {};
-  for (const [name, variable] of Object.entries(LIMITS_ENVIRONMENT)) limits[name] = toNumber(env[variable]);
-  return limits;
+function readAll(
+  env: NodeJS.ProcessEnv,
+  variables: Readonly<Record<string, string>>,
+  read: (text: string | undefined) => unknown,
+): Readonly<Record<string, unknown>> {
+  const found: Record<string, unknown> = {};
+  for (const [name, variable] of Object.entries(variables)) found[name] = read(env[variable]);
+  return found;
 }
 
 function toBoolean(text: string | undefined): unknown {

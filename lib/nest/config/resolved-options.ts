@@ -6,11 +6,19 @@ import { LiveLimit, LiveQuota } from '../../limiter/live-rate.js';
 import { parseQuota, parseRate } from '../../limiter/quota-text.js';
 import { readAddressOptions, type UncheckedAddressOptions } from '../../network/address-options.js';
 import { ApiRates, checkApiLimits, type ApiLimitNumbers } from '../../policies/api-rates.js';
+import { checkLoginQuotas, LOGIN_LIMITS, LoginRates, type LoginQuotas } from '../../policies/login-rates.js';
 import type { PerIpQuota, RateLimitOptions } from '../options.js';
 import { checkQuota, rateOf, type Quota } from '../quota.js';
 import type { Call } from '../call.js';
-import { ENVIRONMENT, LIMITS_ENVIRONMENT, type RateLimitConfig } from './rate-limit.config.js';
+import {
+  ENVIRONMENT,
+  LIMITS_ENVIRONMENT,
+  LOGIN_ENVIRONMENT,
+  type RateLimitConfig,
+} from './rate-limit.config.js';
 import type { RateLimitSettings } from './settings.js';
+
+const ALL_OFF: LoginQuotas = Object.fromEntries(Object.keys(LOGIN_LIMITS).map((name) => [name, null]));
 
 /** Source B, SB-02. */
 const DEFAULT_PER_IP = createRate('gcra', 600, 60e6);
@@ -30,6 +38,8 @@ export interface ResolvedOptions {
   readonly policies: ReadonlyMap<string, Quota>;
   /** The machine API's. */
   readonly api: ApiRates;
+  /** The sign-in limits. */
+  readonly login: LoginRates;
 }
 
 /** Resolves sound options; what is wrong goes to `findings`, and when anything is, the rest must not be used. */
@@ -46,6 +56,7 @@ export function resolveOptions(
     throttles: resolveThrottles(options.throttle, settings, report, findings),
     policies: resolvePolicies(options.policies, findings),
     api: resolveApi(options.limits ?? {}, settings, report, findings),
+    login: resolveLogin(options.login, settings, report, findings),
   };
 }
 
@@ -56,8 +67,21 @@ function resolveApi(
   findings: string[],
 ): ApiRates {
   checkApiLimits(limits, (name) => `limits.${name}`, findings);
-  checkApiLimits(settings.read().limits, nameOfSetting, findings);
+  checkApiLimits(settings.read().limits, settingNames('limits', LIMITS_ENVIRONMENT), findings);
   return new ApiRates(limits, () => settings.read().limits, report);
+}
+
+function resolveLogin(
+  login: RateLimitOptions['login'],
+  settings: RateLimitSettings,
+  report: Report,
+  findings: string[],
+): LoginRates {
+  const { fold: _fold, ...quotas } = login ?? {};
+  const given: LoginQuotas = login === null ? ALL_OFF : quotas;
+  checkLoginQuotas(given, (name) => `login.${name}`, findings);
+  checkLoginQuotas(settings.read().login, settingNames('login', LOGIN_ENVIRONMENT), findings);
+  return new LoginRates(given, () => settings.read().login, report);
 }
 
 function resolveAddress(
@@ -108,12 +132,12 @@ function resolvePerIp(
   return () => live.of(() => limit());
 }
 
-/** With the variable that it may come from. */
-function nameOfSetting(name: string): string {
-  const variables: Readonly<Record<string, string>> = LIMITS_ENVIRONMENT;
-  return Object.hasOwn(variables, name)
-    ? `${variables[name]} (setting rateLimit.limits.${name})`
-    : `setting rateLimit.limits.${name}`;
+/** Names a setting of a group, with the variable that it may come from. */
+function settingNames(group: string, variables: Readonly<Record<string, string>>): (name: string) => string {
+  return (name) => {
+    const setting = `setting rateLimit.${group}.${name}`;
+    return Object.hasOwn(variables, name) ? `${variables[name]} (${setting})` : setting;
+  };
 }
 
 /** A quota that settings hold: checked now, read again on every call. */

@@ -13,6 +13,8 @@ export interface LiveSettings {
   readonly throttle?: unknown;
   /** The machine API's limits by name, whole numbers. */
   readonly limits?: unknown;
+  /** The sign-in limits by name, `'5/1m'` or `{ limit, per }`; null turns one off. */
+  readonly login?: unknown;
 }
 
 /**
@@ -41,8 +43,8 @@ export class SafeSettings extends RateLimitSettings {
       ignoreLate(said);
       if (typeof said === 'object' && said !== null && !(said instanceof Promise)) {
         // Read here, where a getter that throws is a failure of the source; of classes getters are no own properties.
-        const { perIp, throttle, limits }: LiveSettings = said;
-        this.last = { perIp, throttle, limits };
+        const { perIp, throttle, limits, login }: LiveSettings = said;
+        this.last = { perIp, throttle, limits, login };
         this.failure = null;
       } else {
         this.fail(`read() returned ${said instanceof Promise ? 'a promise' : show(said)}`);

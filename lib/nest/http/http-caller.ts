@@ -1,9 +1,9 @@
 // The caller of an HTTP request.
 
 import type { ExecutionContext } from '@nestjs/common';
-import type { Decision, HeaderLines } from '../../algorithms/decision.js';
+import type { HeaderLines } from '../../algorithms/decision.js';
 import type { Verdict } from '../../algorithms/verdict.js';
-import type { Caller } from '../call.js';
+import type { Caller, Refusal } from '../call.js';
 import { RateLimitException } from './rate-limit.exception.js';
 import type { FrameworkRequest, RequestState } from './request-state.js';
 import { writeLines, writeRefusal, type FrameworkResponse } from './response.js';
@@ -12,12 +12,17 @@ export class HttpCaller implements Caller {
   readonly transport = 'http';
 
   constructor(
-    private readonly state: RequestState,
+    readonly state: RequestState,
     readonly request: FrameworkRequest,
     private readonly response: FrameworkResponse,
     readonly user: string | null,
     readonly context: ExecutionContext | null,
   ) {}
+
+  get key(): string | null {
+    const { actor } = this.state;
+    return actor !== null && 'key' in actor ? actor.key : null;
+  }
 
   get address(): string | null {
     return this.state.client.address;
@@ -41,7 +46,7 @@ export class HttpCaller implements Caller {
     return state.lines;
   }
 
-  refusal(decision: Decision): Error {
-    return new RateLimitException(decision);
+  refusal({ decision, message }: Refusal): Error {
+    return new RateLimitException(decision, message);
   }
 }

@@ -1,13 +1,16 @@
 // What happens to every HTTP request before routing: the address is captured, the per-IP limit is charged.
 
+import type { ExecutionContext } from '@nestjs/common';
 import { show } from '../../algorithms/rate.js';
 import { nameOf } from '../../errors.js';
 import type { Report } from '../../events/event.js';
 import { ignoreLate } from '../../limiter/late-answer.js';
 import type { AddressResolver } from '../../network/client-address.js';
+import type { ApiPolicies } from '../../policies/api.js';
 import type { PerIpPolicy } from '../../policies/per-ip.js';
 import type { ResponseHeaders } from '../../responses/headers.js';
 import type { MaybePromise } from '../../stores/store.js';
+import { AuthFailures } from '../auth/auth-failures.js';
 import type { Call } from '../call.js';
 import type { Gate } from '../throttle/gate.js';
 import type { Identities } from '../throttle/identity.js';
@@ -33,6 +36,9 @@ export interface HttpParts {
   readonly perIp: PerIpPolicy;
   /** Lets a call pass unlimited when it returns true. */
   readonly skipIf: ((call: Call) => boolean) | null;
+  readonly api: ApiPolicies;
+  /** Whether a call that failed to authenticate carried a credential; null: by what its parts are called. */
+  readonly hasCredential: ((context: ExecutionContext) => boolean) | null;
 }
 
 export class HttpLimits {
@@ -40,6 +46,7 @@ export class HttpLimits {
   readonly headers: ResponseHeaders;
   readonly identities: Identities;
   readonly report: Report;
+  readonly failures: AuthFailures;
   private forwardingReported = false;
 
   constructor(private readonly parts: HttpParts) {
@@ -47,6 +54,7 @@ export class HttpLimits {
     this.headers = parts.headers;
     this.identities = parts.identities;
     this.report = parts.report;
+    this.failures = new AuthFailures(this, parts.api, parts.hasCredential);
   }
 
   /** The per-IP limit refuses nothing. */
@@ -90,6 +98,16 @@ export class HttpLimits {
       this.report({ type: 'forwarding-ignored', peer: client.address });
     }
     return state;
+  }
+
+  /** The caller of a handler; null where that is no HTTP request, or one of another app that shares the guard. */
+  callerOf(context: ExecutionContext, user: string | null = null): HttpCaller | null {
+    if (typeof context.getType !== 'function' || context.getType() !== 'http') return null;
+    const http = context.switchToHttp();
+    const request = http.getRequest<FrameworkRequest>();
+    const raw = rawRequest(request);
+    if (stateOf(raw) !== undefined && stateIn(raw, this) === undefined) return null;
+    return new HttpCaller(this.capture(raw), request, http.getResponse<FrameworkResponse>(), user, context);
   }
 
   /** Once per request, however many middlewares and guards call it. Throws the refusal. */

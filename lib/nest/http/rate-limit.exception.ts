@@ -2,11 +2,17 @@
 
 import { HttpException } from '@nestjs/common';
 import type { Decision } from '../../algorithms/decision.js';
-import { bodyOf } from '../../responses/body.js';
+import { bodyOf, messageOf } from '../../responses/body.js';
 
-/** 429 Too Many Requests, with the decision it comes from. The headers are on the response already. */
+/**
+ * 429 Too Many Requests, with the decision it comes from. Where a guard, an interceptor or middleware of this package
+ * throws it, the decision's headers are on the response already.
+ */
 export class RateLimitException extends HttpException {
-  constructor(readonly decision: Decision) {
-    super(bodyOf(decision), 429);
+  constructor(
+    readonly decision: Decision,
+    message: string = messageOf(decision),
+  ) {
+    super(bodyOf(message), 429);
   }
 }

@@ -4,7 +4,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { HeaderLines } from '../../algorithms/decision.js';
 import { isShown, tighter, type Verdict } from '../../algorithms/verdict.js';
 import type { ClientAddress } from '../../network/hops.js';
+import type { Attempt } from '../../policies/attempts.js';
 import type { MaybePromise } from '../../stores/store.js';
+import type { Actor } from '../auth/authenticator.js';
 import type { HttpLimits } from './http-limits.js';
 
 /** The parts of Node's request that are read here. */
@@ -20,6 +22,10 @@ export interface RawRequest {
 export interface FrameworkRequest extends RawRequest {
   readonly raw?: RawRequest;
   readonly user?: unknown;
+  /** The parsed body; absent before it is parsed, and where there is none. */
+  readonly body?: unknown;
+  /** The URL as it was sent, where a framework changes `url`. */
+  readonly originalUrl?: string;
 }
 
 // Registered, so that two copies of this package meet.
@@ -37,6 +43,10 @@ export class RequestState {
   private tightest: Verdict | null = null;
   /** What the client was told about them. */
   lines: HeaderLines = {};
+  /** Whom an `Authenticator` found to be calling; null before, and for guests. */
+  actor: Actor | null = null;
+  /** The sign-in that this request is, once it has begun. */
+  attempt: Attempt | null = null;
   private readonly decided: Decided[] = [];
 
   constructor(

@@ -32,6 +32,7 @@ const NO_CALL: Call = {
   address: null,
   network: UNKNOWN_NETWORK,
   user: null,
+  key: null,
   context: null,
   request: null,
 };

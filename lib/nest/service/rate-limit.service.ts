@@ -3,10 +3,8 @@
 import { Injectable } from '@nestjs/common';
 import { decisionOf, type Decision } from '../../algorithms/decision.js';
 import { show } from '../../algorithms/rate.js';
-import { tightest, type Verdict } from '../../algorithms/verdict.js';
+import { tightest, type Bucket, type Verdict } from '../../algorithms/verdict.js';
 import { Receipt } from '../../limiter/receipt.js';
-
-import type { MaybePromise } from '../../stores/store.js';
 import type { NamedQuota } from '../quota.js';
 import { RateLimitRuntime } from '../rate-limit.runtime.js';
 import { BucketRequests, checkCost, type BucketRequest } from './bucket-request.js';
@@ -80,61 +78,54 @@ export class RateLimitService {
   }
 
   /** Charges cost units to the bucket of an API key. Source A, SA-26. */
-  checkAdmin(keyId: string, cost: number): Promise<ServiceDecision> {
-    return this.answer(() => this.runtime.api.consumeKey(idOf(keyId), unitsOf(cost, 1)));
+  async checkAdmin(keyId: string, cost: number): Promise<ServiceDecision> {
+    return this.step([this.runtime.api.ofKey(idOf(keyId), unitsOf(cost, 1))]);
   }
 
   /** Charges cost units to the one bucket of a user over all sessions, apart from the user's keys. SA-32, SA-33. */
-  checkUser(userId: string, cost: number): Promise<ServiceDecision> {
-    return this.answer(() => this.runtime.api.consumeUser(idOf(userId), unitsOf(cost, 1)));
+  async checkUser(userId: string, cost: number): Promise<ServiceDecision> {
+    return this.step([this.runtime.api.ofUser(idOf(userId), unitsOf(cost, 1))]);
   }
 
   /**
    * Charges a client token (null: not known yet) and the client network, all or nothing; the network `networkCost`
    * units, `cost` unless given, 0 to report its state only. An unknown address is one shared network. SA-31, SA-42 to SA-45.
    */
-  checkPublic(
+  async checkPublic(
     ip: string | null,
     clientTokenHash: string | null,
     cost: number,
     networkCost: number = cost,
   ): Promise<ServiceDecision> {
-    return this.answer(() =>
-      this.runtime.api.consumePublic(
-        this.networkOf(ip),
-        clientTokenHash === null ? null : idOf(clientTokenHash),
-        unitsOf(cost, 1),
-        unitsOf(networkCost, 0),
-      ),
-    );
+    const network = this.networkOf(ip);
+    const token = clientTokenHash === null ? null : idOf(clientTokenHash);
+    return this.step(this.runtime.api.ofPublic(network, token, unitsOf(cost, 1), unitsOf(networkCost, 0)));
   }
 
   /** Counts a new row of a caller without a key against the network's quota and everybody's. SA-27, SA-28. */
-  checkNewRows(ip: string | null): Promise<ServiceDecision> {
-    return this.answer(() => this.runtime.api.consumeNewRow(this.networkOf(ip)));
+  async checkNewRows(ip: string | null): Promise<ServiceDecision> {
+    return this.step(this.runtime.api.ofNewRow(this.networkOf(ip)));
   }
 
   /** Whether an address may still fail authentication; charges nothing. Ask after a rejection only. SA-17, SA-29. */
-  checkPreauth(ip: string | null): Promise<ServiceDecision> {
-    return this.answer(() => this.runtime.api.peekFailures(this.networkOf(ip)));
+  async checkPreauth(ip: string | null): Promise<ServiceDecision> {
+    return this.decide(await this.runtime.limiter.peek([this.runtime.api.ofFailure(this.networkOf(ip))]));
   }
 
   /**
    * Counts a failed authentication if there is room. Refused: the failure wasn't charged, answer 429 instead of 401.
    * Parallel failures are told apart, so this one call does what asking first and counting then can't. SA-18, SA-34.
    */
-  recordAuthFailure(ip: string | null): Promise<ServiceDecision> {
-    return this.answer(() => this.runtime.api.consumeFailure(this.networkOf(ip)));
+  async recordAuthFailure(ip: string | null): Promise<ServiceDecision> {
+    return this.step([this.runtime.api.ofFailure(this.networkOf(ip))]);
   }
 
-  private async answer(step: () => MaybePromise<Verdict[]>): Promise<ServiceDecision> {
-    return this.decide(await step());
+  private async step(buckets: readonly Bucket[]): Promise<ServiceDecision> {
+    return this.decide(await this.runtime.limiter.consume(buckets));
   }
 
   private networkOf(ip: string | null): string {
-    const client = this.runtime.addresses.fromText(ip);
-    if (client.address === null) this.runtime.events.emit({ type: 'unknown-address' });
-    return client.network;
+    return this.runtime.clientOf(ip).network;
   }
 
   private buckets(first: First, key = '', cost = 1) {

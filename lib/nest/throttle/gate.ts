@@ -5,9 +5,18 @@ import { allAllowed, tightest, type Bucket, type Verdict } from '../../algorithm
 import type { LimitKind } from '../../events/event.js';
 import type { RateLimitEvents } from '../../events/event-stream.js';
 import type { Limiter } from '../../limiter/limiter.js';
+import { messageOf } from '../../responses/body.js';
 import { chain } from '../../stores/chain.js';
 import type { MaybePromise } from '../../stores/store.js';
-import type { Caller } from '../call.js';
+import type { Caller, Refusal } from '../call.js';
+
+/** What a refusal of a limit says was tried too often. */
+const ATTEMPTS: Partial<Readonly<Record<LimitKind, string>>> = {
+  login: 'login attempts',
+  'second-factor': 'codes',
+};
+
+const NO_BUCKETS: readonly Bucket[] = [];
 
 export class Gate {
   /** `dryRun`: every limit is on trial, counted and reported but refusing nothing. */
@@ -18,23 +27,32 @@ export class Gate {
   ) {}
 
   /**
-   * One step of a call: charges all of `buckets` or none. `trials` are on trial: each is charged by itself and refuses
-   * nothing. True, or the refusal thrown; a promise only where the store needs one.
+   * One step of a call: charges all of `buckets` and `units`, which count cost, or none. `trials` are on trial: each is
+   * charged by itself and refuses nothing. True, or the refusal thrown; a promise only where the store needs one.
    */
   pass(
     caller: Caller,
     limit: LimitKind,
     buckets: readonly Bucket[],
     trials: readonly Bucket[],
+    units: readonly Bucket[] = NO_BUCKETS,
   ): MaybePromise<true> {
-    if (trials.length > 0) return this.passOnTrial(caller, limit, buckets, trials);
-    if (buckets.length === 0) return true;
-    return chain(this.limiter.consume(buckets), (verdicts) => this.settle(caller, limit, verdicts, []));
+    const all = units.length === 0 ? buckets : [...buckets, ...units];
+    if (trials.length > 0) return this.passOnTrial(caller, limit, all, trials, units);
+    if (all.length === 0) return true;
+    return chain(this.limiter.consume(all), (verdicts) => this.settle(caller, limit, verdicts, [], units));
   }
 
   /** A step of one bucket, on trial or not. */
   passOne(caller: Caller, limit: LimitKind, bucket: Bucket, onTrial: boolean): MaybePromise<true> {
     return onTrial ? this.pass(caller, limit, [], [bucket]) : this.pass(caller, limit, [bucket], []);
+  }
+
+  /** Tells a caller that a verdict refuses it. The decision and its message; null where all is on trial. */
+  refuse(caller: Caller, limit: LimitKind, verdict: Verdict): Refusal | null {
+    const lines = caller.tell([verdict], this.dryRun ? null : verdict);
+    this.report('refusal', caller, limit, verdict, lines, this.dryRun);
+    return this.dryRun ? null : refusalOf(limit, verdict, lines);
   }
 
   /** A call that the enforced buckets refuse costs nothing, so it isn't counted on trial either. */
@@ -43,10 +61,11 @@ export class Gate {
     limit: LimitKind,
     buckets: readonly Bucket[],
     trials: readonly Bucket[],
+    units: readonly Bucket[],
   ): MaybePromise<true> {
     return chain(buckets.length === 0 ? [] : this.limiter.consume(buckets), (verdicts) =>
       chain(allAllowed(verdicts) ? this.tryOut(trials) : [], (tried) =>
-        this.settle(caller, limit, verdicts, tried),
+        this.settle(caller, limit, verdicts, tried, units),
       ),
     );
   }
@@ -67,19 +86,22 @@ export class Gate {
     limit: LimitKind,
     verdicts: readonly Verdict[],
     trials: readonly Verdict[],
+    units: readonly Bucket[],
   ): true {
     const verdict = verdicts.length === 0 ? null : tightest(verdicts);
     const refused = verdict === null || verdict.allowed || this.dryRun ? null : verdict;
     const lines = caller.tell(trials.length === 0 ? verdicts : [...verdicts, ...trials], refused);
     const { events } = this;
     for (const trial of trials) if (!trial.allowed) this.report('refusal', caller, limit, trial, lines, true);
+    if (!events.observed && (verdict === null || verdict.allowed)) return true;
+    const kind = verdict !== null && units.includes(verdict.bucket) ? 'api' : limit;
     if (events.observed) {
       const onTrial = this.dryRun || verdict === null;
-      this.report('decision', caller, limit, verdict ?? tightest(trials), lines, onTrial);
+      this.report('decision', caller, kind, verdict ?? tightest(trials), lines, onTrial);
     }
     if (verdict !== null && !verdict.allowed) {
-      this.report('refusal', caller, limit, verdict, lines, this.dryRun);
-      if (refused !== null) throw caller.refusal(decisionOf(refused, lines));
+      this.report('refusal', caller, kind, verdict, lines, this.dryRun);
+      if (refused !== null) throw caller.refusal(refusalOf(kind, refused, lines));
     }
     return true;
   }
@@ -96,4 +118,9 @@ export class Gate {
     const decision = decisionOf(verdict, lines);
     this.events.emit({ type, limit, decision, address, network, user, dryRun });
   }
+}
+
+function refusalOf(limit: LimitKind, verdict: Verdict, lines: HeaderLines): Refusal {
+  const decision = decisionOf(verdict, lines);
+  return { decision, message: messageOf(decision, ATTEMPTS[limit] ?? null) };
 }

@@ -1,18 +1,18 @@
 // Where in an app's chains of guards the throttles run, worked out at boot from what the app declares.
 
-import type { CanActivate, ExecutionContext } from '@nestjs/common';
+import type { CanActivate } from '@nestjs/common';
 import type { ApplicationConfig, ModulesContainer } from '@nestjs/core';
-import type { MaybePromise } from '../../stores/store.js';
+import { ApiGuard } from '../auth/api.guard.js';
+import { AuthInterceptor } from '../auth/auth.interceptor.js';
 import type { GuardType } from '../options.js';
-import { findGuards, isKindOf, runAfter } from './auth-guards.js';
+import { findGuards, isKindOf } from './find-guards.js';
+import { hookGuard, type GuardSteps } from './guard-hook.js';
 import type { ThrottlePosition } from './throttle-plan.js';
 import { ThrottleGuard } from './throttle.guard.js';
 
-/** Metadata key of `@UseGuards`, on 11 and 12. */
+/** Metadata keys of `@UseGuards` and `@UseInterceptors`, on 11 and 12. */
 const GUARDS = '__guards__';
-
-/** Lets a handler's throttles run behind a guard that goes by these names. */
-export type BehindGuard = (context: ExecutionContext, names: ReadonlySet<unknown>) => MaybePromise<boolean>;
+const INTERCEPTORS = '__interceptors__';
 
 /** Where a handler's throttles run, and behind which guard if behind one. */
 export interface ChainPlace {
@@ -33,8 +33,15 @@ export class GuardChain {
     private readonly serves: boolean,
   ) {}
 
-  /** Lets `behind` run after every instance of the auth guards. What is wrong goes to `findings`. */
-  attach(behind: BehindGuard, declared: readonly unknown[], findings: string[]): void {
+  /**
+   * Lets steps run around every instance of the auth guards, made for all the names it goes by. What is wrong goes to
+   * `findings`.
+   */
+  attach(
+    stepsOf: (names: ReadonlySet<unknown>) => GuardSteps,
+    declared: readonly unknown[],
+    findings: string[],
+  ): void {
     const globals = this.config.getGlobalGuards();
     const found = new Map<CanActivate, ReadonlySet<unknown>>();
     for (const type of this.authGuards) {
@@ -52,13 +59,46 @@ export class GuardChain {
       for (const [guard, names] of instances) found.set(guard, names);
     }
     for (const [guard, names] of found) {
-      this.undo.push(runAfter(guard, (context) => behind(context, names)));
+      this.undo.push(hookGuard(guard, stepsOf(names)));
     }
     for (const guard of globals) if (isFound(guard, found)) this.lastGlobal = guard;
   }
 
+  /** Lets steps run around the guards that a handler lists, which is `where` in a finding. */
+  surround(guards: readonly unknown[], steps: GuardSteps, where: string, findings: string[]): void {
+    for (const guard of guards) {
+      if (isInstance(guard)) this.undo.push(hookGuard(guard, steps));
+      if (!isGuardClass(guard) || guard === ThrottleGuard || guard === ApiGuard) continue;
+      const { instances, unreachable } = findGuards(guard, this.modules, []);
+      for (const [instance] of instances) this.undo.push(hookGuard(instance, steps));
+      if (unreachable) {
+        findings.push(
+          `${where} lists ${guard.name}, which is made anew for each request, so its failures can't be counted: give it ` +
+            `the default scope, or call LoginThrottle.attempt() where it verifies`,
+        );
+      }
+    }
+  }
+
+  /** Whether an `Authenticator` lets a handler's calls in, by the interceptor or the guard. */
+  private isApi(controller: Function, handler: Function): boolean {
+    const { config } = this;
+    const guards = [...guardsOf(controller, handler), ...config.getGlobalGuards()];
+    const interceptors = [
+      ...listed(INTERCEPTORS, controller, handler),
+      ...config.getGlobalInterceptors(),
+      ...config.getGlobalRequestInterceptors().map(({ metatype }) => metatype),
+    ];
+    return (
+      guards.some((guard) => isGuardOf(guard, ApiGuard)) ||
+      config.getGlobalRequestGuards().some(({ metatype }) => isGuardOf(metatype, ApiGuard)) ||
+      interceptors.some(isAuthInterceptor)
+    );
+  }
+
   /** Where the throttles of a handler run: behind the last of its guards that authenticates. */
   place(controller: Function, handler: Function): ChainPlace {
+    if (this.isApi(controller, handler)) return { position: 'api', behind: null };
     const guards = guardsOf(controller, handler);
     if (guards.some((guard) => isGuardOf(guard, ThrottleGuard))) return { position: 'listed', behind: null };
     const own = guards.findLast((guard) => this.authGuards.some((type) => isGuardOf(guard, type)));
@@ -74,10 +114,27 @@ export class GuardChain {
 
 /** What `@UseGuards` says of a handler and its class: classes and instances. */
 export function guardsOf(controller: Function, handler: Function): unknown[] {
+  return listed(GUARDS, controller, handler);
+}
+
+function listed(key: string, controller: Function, handler: Function): unknown[] {
   return [controller, handler].flatMap((target) => {
-    const guards: unknown = Reflect.getMetadata(GUARDS, target);
-    return Array.isArray(guards) ? guards : [];
+    const list: unknown = Reflect.getMetadata(key, target);
+    return Array.isArray(list) ? list : [];
   });
+}
+
+function isGuardClass(guard: unknown): guard is GuardType {
+  return typeof guard === 'function';
+}
+
+function isInstance(guard: unknown): guard is CanActivate {
+  return typeof guard === 'object' && guard !== null && 'canActivate' in guard;
+}
+
+function isAuthInterceptor(interceptor: unknown): boolean {
+  if (interceptor instanceof AuthInterceptor || interceptor === AuthInterceptor) return true;
+  return typeof interceptor === 'function' && interceptor.prototype instanceof AuthInterceptor;
 }
 
 function isGuardOf(guard: unknown, type: GuardType): boolean {

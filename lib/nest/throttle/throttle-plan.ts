@@ -11,16 +11,25 @@ import {
   type SkippedThrottles,
 } from '../decorators/skip-throttle.decorator.js';
 import { THROTTLE_KEY, type Throttles } from '../decorators/throttle.decorator.js';
+import type { AttemptPlan } from '../login/attempt-entry.js';
 import { rateOf, type Quota } from '../quota.js';
+import type { Units } from './units.js';
 
-/** Where a handler's throttles run: behind all global guards, right behind an auth guard, or where it lists them. */
-export type ThrottlePosition = 'global' | 'auth' | 'listed';
+/**
+ * Where a handler's throttles run: behind all global guards, right behind an auth guard, where it lists them, or where
+ * an `Authenticator` lets the call in.
+ */
+export type ThrottlePosition = 'global' | 'auth' | 'listed' | 'api';
 
 export interface ThrottlePlan {
   readonly limits: readonly RouteLimit<Call>[];
   readonly position: ThrottlePosition;
   /** The guard that they run behind, as `@UseGuards` names it, or a global one; null: behind none in particular. */
   readonly behind: unknown;
+  /** What its calls cost, where that is counted. */
+  readonly units: Units | null;
+  /** Its calls are tries at a password or a code. */
+  readonly attempt: AttemptPlan | null;
 }
 
 /** Makes plans; remembers quotas, so that handlers that share one share its live limit. */

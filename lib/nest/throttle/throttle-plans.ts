@@ -3,7 +3,7 @@
 import 'reflect-metadata';
 import type { ThrottlePlan } from './throttle-plan.js';
 
-const NOTHING: ThrottlePlan = { limits: [], position: 'global', behind: null };
+const NOTHING: ThrottlePlan = { limits: [], position: 'global', behind: null, units: null, attempt: null };
 
 /** A handler's own metadata that names it: a tracing library puts a function with the same metadata in its place. */
 const HANDLER_KEY = 'tollgate:handler';

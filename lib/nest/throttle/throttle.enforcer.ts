@@ -1,20 +1,26 @@
-// Runs a handler's throttles, once per request, at the one place of the guard chain that its plan names.
+// Runs a handler's throttles, once per request, at the one place of the guard chain that its plan names; and its cost.
 
 import type { ExecutionContext } from '@nestjs/common';
 import type { Bucket } from '../../algorithms/verdict.js';
+import type { ApiPolicies } from '../../policies/api.js';
 import { chain } from '../../stores/chain.js';
 import type { MaybePromise } from '../../stores/store.js';
 import { HttpCaller } from '../http/http-caller.js';
 import type { HttpLimits } from '../http/http-limits.js';
+import { readInput } from '../http/input-field.js';
 import { rawRequest, stateIn, stateOf, type FrameworkRequest } from '../http/request-state.js';
 import type { FrameworkResponse } from '../http/response.js';
 import type { ThrottlePlans } from './throttle-plans.js';
 import type { ThrottlePlan, ThrottlePosition } from './throttle-plan.js';
+import type { Units } from './units.js';
+
+const NOTHING: readonly Bucket[] = [];
 
 export class ThrottleEnforcer {
   constructor(
     private readonly http: HttpLimits,
     private readonly plans: ThrottlePlans,
+    private readonly api: ApiPolicies,
   ) {}
 
   /**
@@ -29,9 +35,29 @@ export class ThrottleEnforcer {
     // Apps call guards with contexts of their own making too.
     if (typeof context.getType !== 'function' || context.getType() !== 'http') return true;
     const plan = this.plans.of(context.getClass(), context.getHandler());
-    if (plan.position !== position || plan.limits.length === 0) return true;
+    if (plan.position !== position || (plan.limits.length === 0 && plan.units === null)) return true;
     if (position === 'auth' && names?.has(plan.behind) !== true) return true;
     return this.enforceOnce(context, plan);
+  }
+
+  /** Charges throttles and cost of a call that an `Authenticator` has let in. Throws the refusal. */
+  charge(context: ExecutionContext, user: string | null): MaybePromise<true> {
+    const plan = this.plans.of(context.getClass(), context.getHandler());
+    const caller = this.http.callerOf(context, user);
+    return caller === null ? true : caller.state.once(plan, () => this.throttle(plan, caller));
+  }
+
+  /** Charges what a public tool costs beyond its first unit, to callers without a key. Throws the refusal. SA-42. */
+  chargeRest(context: ExecutionContext): MaybePromise<true> {
+    const { units } = this.plans.of(context.getClass(), context.getHandler());
+    const known = this.http.callerOf(context);
+    if (units === null || known === null || known.state.actor !== null) return true;
+    return known.state.once(units, () =>
+      chain(this.http.identities.of(context), (user) => {
+        const caller = this.http.callerOf(context, user);
+        return caller === null ? true : this.chargeTool(units, caller);
+      }),
+    );
   }
 
   private enforceOnce(context: ExecutionContext, plan: ThrottlePlan): MaybePromise<boolean> {
@@ -58,6 +84,24 @@ export class ThrottleEnforcer {
       const bucket = limit.bucket(caller);
       if (bucket !== null) (limit.dryRun ? trials : buckets).push(bucket);
     }
-    return this.http.gate.pass(caller, 'route', buckets, trials);
+    const units = plan.units === null ? NOTHING : this.unitsOf(plan.units, caller);
+    return this.http.gate.pass(caller, 'route', buckets, trials, units);
+  }
+
+  /** Where this step counts cost: the caller's key or user; of a public tool its network's first unit. */
+  private unitsOf({ cost, token }: Units, caller: HttpCaller): readonly Bucket[] {
+    const { actor } = caller.state;
+    if (actor === null) return token === null ? NOTHING : this.api.ofPublic(caller.network, null, 1, 1);
+    const units = cost.of(caller);
+    return ['key' in actor ? this.api.ofKey(actor.key, units) : this.api.ofUser(actor.user, units)];
+  }
+
+  private chargeTool({ cost, token }: Units, caller: HttpCaller): MaybePromise<true> {
+    if (token === null || this.http.skips(caller)) return true;
+    const units = cost.of(caller);
+    const given = readInput(token, caller, '@PublicTool', this.http.report);
+    const text = typeof given === 'string' && given !== '' ? given : null;
+    const buckets = this.api.ofPublic(caller.network, text, units, units - 1);
+    return this.http.gate.pass(caller, 'api', [], [], buckets);
   }
 }

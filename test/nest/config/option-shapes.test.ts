@@ -50,6 +50,8 @@ const KINDS: Record<keyof RateLimitOptions, { right: unknown[]; wrong: [value: u
       [[Guard, 'jwt'], 'authGuard is a list'],
     ],
   },
+  preauth: { right: [true, false], wrong: [['yes', 'preauth is "yes": give true or false']] },
+  hasCredential: { right: [() => true], wrong: [[true, 'hasCredential is true: give a function']] },
   identify: { right: [() => 'ada'], wrong: [['id', 'identify is "id": give a function']] },
   skipIf: { right: [() => false], wrong: [[true, 'skipIf is true: give a function']] },
   throttle: {
@@ -71,6 +73,14 @@ const KINDS: Record<keyof RateLimitOptions, { right: unknown[]; wrong: [value: u
     wrong: [
       [[], 'limits is a list: give numbers by name'],
       ['5', 'limits is "5": give numbers by name'],
+    ],
+  },
+  login: {
+    right: [{}, { failures: QUOTA, mails: null }, { fold: (text: string) => text }],
+    wrong: [
+      [5, 'login is 5'],
+      [[QUOTA], 'login is a list'],
+      [{ fold: 'lower' }, 'login is an object'],
     ],
   },
   store: {

@@ -2,10 +2,12 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
   ENVIRONMENT,
   LIMITS_ENVIRONMENT,
+  LOGIN_ENVIRONMENT,
   rateLimitConfig,
   readEnvironment,
 } from '../../../lib/nest/config/rate-limit.config.js';
 import { API_LIMITS } from '../../../lib/policies/api-rates.js';
+import { LOGIN_LIMITS } from '../../../lib/policies/login-rates.js';
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -13,16 +15,22 @@ afterEach(() => {
 
 describe('settings from the environment', () => {
   it('are undefined where nothing is set', () => {
-    const { limits, ...settings } = readEnvironment({});
+    const { limits, login, ...settings } = readEnvironment({});
     expect(Object.values(settings)).toEqual(Object.keys(ENVIRONMENT).map(() => undefined));
     expect(Object.values(limits ?? {})).toEqual(Object.keys(LIMITS_ENVIRONMENT).map(() => undefined));
+    expect(Object.values(login ?? {})).toEqual(Object.keys(LOGIN_ENVIRONMENT).map(() => undefined));
   });
 
   it('have a variable each, all of one prefix', () => {
-    const { limits, ...settings } = readEnvironment({});
+    const { limits, login, ...settings } = readEnvironment({});
     expect(Object.keys(limits ?? {})).toEqual(Object.keys(API_LIMITS));
+    expect(Object.keys(login ?? {})).toEqual(Object.keys(LOGIN_LIMITS));
     expect(Object.keys(settings).toSorted()).toEqual(Object.keys(ENVIRONMENT).toSorted());
-    const names = [...Object.values(ENVIRONMENT), ...Object.values(LIMITS_ENVIRONMENT)];
+    const names = [
+      ...Object.values(ENVIRONMENT),
+      ...Object.values(LIMITS_ENVIRONMENT),
+      ...Object.values(LOGIN_ENVIRONMENT),
+    ];
     for (const name of names) expect(name).toMatch(/^RATE_LIMIT_[A-Z0-9_]+$/);
   });
 
@@ -37,6 +45,7 @@ describe('settings from the environment', () => {
         RATE_LIMIT_IPV6_PREFIX: '56',
         RATE_LIMIT_ADMIN_RATE_PER_MIN: '300',
         RATE_LIMIT_PUBLIC_IP_RATE_PER_MIN: '12O',
+        RATE_LIMIT_LOGIN_FAILURES: '3/1m',
       }),
     ).toEqual({
       perIp: '600/1m',
@@ -46,6 +55,7 @@ describe('settings from the environment', () => {
       clientIpHeader: 'cf-connecting-ip',
       ipv6Prefix: 56,
       limits: { adminRatePerMin: 300, publicIpRatePerMin: '12O' },
+      login: { failures: '3/1m' },
     });
   });
 

@@ -11,6 +11,7 @@ const CALL: Call = {
   address: '203.0.113.5',
   network: '203.0.113.5',
   user: null,
+  key: null,
   context: null,
   request: null,
 };

@@ -52,7 +52,11 @@ describe('the caller of a request', () => {
     store.consume([bucket]);
     const decision = decisionOf(store.consume([bucket])[0], {});
     const caller = new HttpCaller(limits.capture(request), request, new FakeResponse(), null, null);
-    expect(caller.refusal(decision)).toBeInstanceOf(RateLimitException);
+    expect(caller.refusal({ decision, message: 'slow down' })).toMatchObject({
+      constructor: RateLimitException,
+      decision,
+      message: 'slow down',
+    });
   });
 
   /** A caller, what it was answered so far, and one use of a bucket as a verdict. */

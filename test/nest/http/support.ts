@@ -11,6 +11,8 @@ import type { Call } from '../../../lib/nest/call.js';
 import { Gate } from '../../../lib/nest/throttle/gate.js';
 import { Identities } from '../../../lib/nest/throttle/identity.js';
 import { createAddressResolver } from '../../../lib/network/client-address.js';
+import { ApiPolicies } from '../../../lib/policies/api.js';
+import { ApiRates } from '../../../lib/policies/api-rates.js';
 import { PerIpPolicy } from '../../../lib/policies/per-ip.js';
 import { ResponseHeaders, type HeaderFormat } from '../../../lib/responses/headers.js';
 import { MemoryStore } from '../../../lib/stores/memory/memory.store.js';
@@ -99,6 +101,8 @@ export function makeLimits(
     addresses: createAddressResolver({ trustedProxies }),
     perIp: new PerIpPolicy(() => rate, dryRun),
     skipIf,
+    api: new ApiPolicies(new ApiRates({}, () => ({}), report)),
+    hasCredential: null,
   });
   return { limits, store, clock, events };
 }

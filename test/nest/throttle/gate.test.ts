@@ -6,7 +6,7 @@ import type { Bucket, Verdict } from '../../../lib/algorithms/verdict.js';
 import type { DecisionEvent, RateLimitEvent, RefusalEvent } from '../../../lib/events/event.js';
 import { RateLimitEvents } from '../../../lib/events/event-stream.js';
 import { Limiter } from '../../../lib/limiter/limiter.js';
-import type { Caller } from '../../../lib/nest/call.js';
+import type { Caller, Refusal } from '../../../lib/nest/call.js';
 import { Gate } from '../../../lib/nest/throttle/gate.js';
 import { MemoryStore } from '../../../lib/stores/memory/memory.store.js';
 import { RateLimitStore } from '../../../lib/stores/store.js';
@@ -24,6 +24,7 @@ class FakeCaller implements Caller {
   readonly address = '203.0.113.5';
   readonly network = '203.0.113.0/24';
   readonly user = 'ada';
+  readonly key = null;
   readonly context = null;
   readonly request = null;
   readonly told: { policies: string[]; refused: string | null }[] = [];
@@ -36,7 +37,7 @@ class FakeCaller implements Caller {
     return { told: String(this.told.length) };
   }
 
-  refusal(decision: Decision): Error {
+  refusal({ decision }: Refusal): Error {
     return new Refused(decision);
   }
 }

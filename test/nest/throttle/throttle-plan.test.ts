@@ -9,6 +9,7 @@ const CALL: Call = {
   address: '192.0.2.1',
   network: '192.0.2.1',
   user: 'u1',
+  key: null,
   context: null,
   request: null,
 };

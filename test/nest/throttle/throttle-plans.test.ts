@@ -13,7 +13,7 @@ class One extends Base {}
 class Two extends Base {}
 
 function plan(): ThrottlePlan {
-  return { limits: [], position: 'auth', behind: null };
+  return { limits: [], position: 'auth', behind: null, units: null, attempt: null };
 }
 
 describe('ThrottlePlans', () => {
@@ -34,7 +34,13 @@ describe('ThrottlePlans', () => {
       [One, Base.prototype.other],
       [One, () => {}],
     ]) {
-      expect(plans.of(controller, handler)).toEqual({ limits: [], position: 'global', behind: null });
+      expect(plans.of(controller, handler)).toEqual({
+        limits: [],
+        position: 'global',
+        behind: null,
+        units: null,
+        attempt: null,
+      });
     }
   });
 
@@ -48,6 +54,12 @@ describe('ThrottlePlans', () => {
       Reflect.defineMetadata(key, Reflect.getMetadata(key, Base.prototype.list), traced);
     }
     expect(plans.of(One, traced)).toBe(list);
-    expect(plans.of(Two, traced)).toEqual({ limits: [], position: 'global', behind: null });
+    expect(plans.of(Two, traced)).toEqual({
+      limits: [],
+      position: 'global',
+      behind: null,
+      units: null,
+      attempt: null,
+    });
   });
 });

@@ -1,7 +1,7 @@
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
-import { of } from 'rxjs';
+import { of, throwError } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import { isKindOf, runAfter } from '../../../lib/nest/throttle/auth-guards.js';
+import { hookGuard } from '../../../lib/nest/throttle/guard-hook.js';
 
 const context = {} as ExecutionContext;
 
@@ -13,6 +13,15 @@ class Guard implements CanActivate {
   }
 }
 
+class Stateful implements CanActivate {
+  calls = 0;
+
+  canActivate(): boolean {
+    this.calls++;
+    return true;
+  }
+}
+
 /** A step that notes that it ran. */
 function step(ran: string[], name: string, answer: boolean | Promise<boolean> = true) {
   return (): boolean | Promise<boolean> => {
@@ -21,7 +30,12 @@ function step(ran: string[], name: string, answer: boolean | Promise<boolean> = 
   };
 }
 
-describe('runAfter()', () => {
+/** Lets a step run behind a guard. */
+function runAfter(guard: CanActivate, after: () => boolean | Promise<boolean>): () => void {
+  return hookGuard(guard, { after });
+}
+
+describe('steps behind a guard', () => {
   it('runs behind a guard that lets a call through, and answers at once where nothing needs to wait', () => {
     const guard: CanActivate = new Guard();
     const ran: string[] = [];
@@ -72,9 +86,10 @@ describe('runAfter()', () => {
     const guard: CanActivate = new Guard();
     const ran: string[] = [];
     const first = step(ran, 'a');
-    runAfter(guard, first);
+    const steps = { after: first };
+    hookGuard(guard, steps);
     const wrapper = guard.canActivate;
-    runAfter(guard, first);
+    hookGuard(guard, steps);
     runAfter(guard, step(ran, 'b', Promise.resolve(true)));
     runAfter(guard, step(ran, 'c', Promise.resolve(true)));
     expect(guard.canActivate).toBe(wrapper);
@@ -123,14 +138,6 @@ describe('runAfter()', () => {
   });
 
   it('keeps `this` of the guard', () => {
-    class Stateful implements CanActivate {
-      calls = 0;
-
-      canActivate(): boolean {
-        this.calls++;
-        return true;
-      }
-    }
     const guard = new Stateful();
     runAfter(guard, () => true);
     void (guard as CanActivate).canActivate(context);
@@ -138,18 +145,87 @@ describe('runAfter()', () => {
   });
 });
 
-describe('isKindOf()', () => {
-  it('knows a class and what extends it, and nothing else', () => {
-    class Special extends Guard {}
-    class Other implements CanActivate {
-      canActivate(): boolean {
+describe('steps around a guard', () => {
+  it('run before it decides, and may refuse the call without asking it', async () => {
+    const guard = new Stateful();
+    hookGuard(guard, {
+      before: () => {
+        throw new Error('too many');
+      },
+    });
+    expect(() => (guard as CanActivate).canActivate(context)).toThrow('too many');
+    const later = new Stateful();
+    hookGuard(later, { before: () => Promise.reject(new Error('too many')) });
+    await expect((later as CanActivate).canActivate(context)).rejects.toThrow('too many');
+    expect([guard.calls, later.calls]).toEqual([0, 0]);
+  });
+
+  it('a first step that needs time is waited for, then the guard is asked once', async () => {
+    const guard = new Stateful();
+    const ran: string[] = [];
+    hookGuard(guard, {
+      before: async () => {
+        await Promise.resolve();
+        ran.push(`before ${guard.calls}`);
+        return true as const;
+      },
+      after: () => {
+        ran.push(`after ${guard.calls}`);
         return true;
-      }
-    }
-    expect(
-      [Guard, Special, Other, new Guard(), undefined, 'Guard', () => true].map((candidate) =>
-        isKindOf(candidate, Guard),
-      ),
-    ).toEqual([true, true, false, false, false, false, false]);
+      },
+    });
+    expect(await (guard as CanActivate).canActivate(context)).toBe(true);
+    expect(ran).toEqual(['before 0', 'after 1']);
+  });
+
+  const error = new Error('wrong key');
+  const rejections: [string, () => ReturnType<CanActivate['canActivate']>, unknown][] = [
+    [
+      'throws',
+      () => {
+        throw error;
+      },
+      { error },
+    ],
+    ['rejects', () => Promise.reject(error), { error }],
+    ['returns false', () => false, null],
+    ['resolves to false', () => Promise.resolve(false), null],
+    ['emits false', () => of(false), null],
+    ['emits an error', () => throwError(() => error), { error }],
+  ];
+  it.each(rejections)(
+    'are told of the rejection when it %s, and its answer holds',
+    async (_how, answer, told) => {
+      const guard: CanActivate = { canActivate: answer };
+      const seen: unknown[] = [];
+      hookGuard(guard, {
+        failed: (_context, rejection) => {
+          seen.push(rejection);
+          return true;
+        },
+      });
+      const outcome = await Promise.resolve()
+        .then(() => guard.canActivate(context))
+        .catch((thrown: unknown) => thrown);
+      expect(seen).toEqual([told]);
+      expect(outcome).toBe(told === null ? false : error);
+    },
+  );
+
+  it.each(rejections)('may put another answer in its place when it %s', async (_how, answer) => {
+    const guard: CanActivate = { canActivate: answer };
+    hookGuard(guard, { failed: () => Promise.reject(new Error('too many')) });
+    const outcome = Promise.resolve().then(() => guard.canActivate(context));
+    await expect(outcome).rejects.toThrow('too many');
+  });
+
+  it('a guard that lets a call through has no rejection', () => {
+    const guard: CanActivate = new Guard();
+    hookGuard(guard, {
+      failed: () => {
+        throw new Error('too many');
+      },
+    });
+    expect(guard.canActivate(context)).toBe(true);
   });
 });

@@ -1,0 +1,49 @@
+// The two limits on guessing that an app has, and whose tries they count.
+
+import type { Report } from '../../events/event.js';
+import type { Limiter } from '../../limiter/limiter.js';
+import { AttemptLimit, type Attempt } from '../../policies/attempts.js';
+import { Identifiers } from '../../policies/identifier.js';
+import type { LoginRates } from '../../policies/login-rates.js';
+
+/** What is guessed at: passwords, or codes of a second factor. */
+export type AttemptKind = 'login' | 'second-factor';
+
+/** In place of a network, where tries are counted wherever they come from. */
+const ANYWHERE = 'anywhere';
+
+export class Attempts {
+  readonly identifiers: Identifiers;
+  private readonly login: AttemptLimit;
+  private readonly secondFactor: AttemptLimit;
+
+  /** `fold` is the app's own way to make spellings of an identifier the same; null: ours. */
+  constructor(
+    limiter: Limiter,
+    rates: LoginRates,
+    fold: ((identifier: string) => string) | null,
+    report: Report,
+  ) {
+    this.identifiers = new Identifiers(fold, report);
+    this.login = new AttemptLimit(limiter, 'login', () => ({
+      pair: rates.read('failures'),
+      network: rates.read('perNetwork'),
+      identifier: rates.read('perIdentifier'),
+    }));
+    this.secondFactor = new AttemptLimit(limiter, 'second-factor', () => ({
+      pair: rates.read('codes'),
+      network: null,
+      identifier: null,
+    }));
+  }
+
+  /**
+   * A try at an account from a client network. Sign-ins count per pair of both, so that nobody locks others out;
+   * codes per account: who tries them knows the password. Without a usable identifier both count per network.
+   */
+  begin(kind: AttemptKind, identifier: unknown, network: string): Attempt {
+    const folded = this.identifiers.of(identifier);
+    if (kind === 'login') return this.login.begin(folded, network);
+    return this.secondFactor.begin(folded, folded === '' ? network : ANYWHERE);
+  }
+}

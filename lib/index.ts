@@ -36,7 +36,9 @@ export { AuthInterceptor } from './nest/auth/auth.interceptor.js';
 export { ChargeFailures } from './nest/auth/charge-failures.js';
 
 // Functions
+export { actorOf } from './nest/http/actor.js';
 export { clientIpOf } from './nest/http/client-ip.js';
+export type { FrameworkRequest } from './nest/http/request-state.js';
 export { throttle } from './nest/http/throttle.middleware.js';
 
 // Service

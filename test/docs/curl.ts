@@ -27,6 +27,10 @@ export async function run(line: string, base: Base): Promise<Response[]> {
     else url = word;
   }
   if (url === undefined) throw new Error(`no URL: ${line}`);
+  // As curl itself says of what -d sends.
+  if (body !== undefined && !headers.has('content-type')) {
+    headers.set('content-type', 'application/x-www-form-urlencoded');
+  }
   const answers: Response[] = [];
   for (const address of expand(url.replace(/^(http:\/\/)?localhost(:\d+)?/, base))) {
     answers.push(

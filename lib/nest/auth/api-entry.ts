@@ -56,16 +56,21 @@ export class ApiEntry {
     if (parameter !== null) {
       throw new BadRequestException(`Send no credential in the URL: take '${parameter}' out of it`);
     }
-    const authentication = await this.ask(authenticator, caller);
+    const authentication = await this.ask(context, authenticator, caller);
     if (typeof authentication === 'string') return this.withoutActor(context, caller, authentication);
     state.actor = authentication;
-    return this.enforcer.charge(context, 'user' in authentication ? authentication.user : null);
+    // A key that carries its owner is a key all the same.
+    return this.enforcer.charge(context, 'key' in authentication ? null : authentication.user);
   }
 
   /** What the app's authenticator says; anything but an actor with a usable id is no admission. */
-  private async ask(authenticator: Authenticator, caller: HttpCaller): Promise<Authentication> {
+  private async ask(
+    context: ExecutionContext,
+    authenticator: Authenticator,
+    caller: HttpCaller,
+  ): Promise<Authentication> {
     try {
-      const said: unknown = await authenticator.authenticate(caller.request, caller.address);
+      const said: unknown = await authenticator.authenticate(caller.request, caller.address, context);
       if (isAuthentication(said)) return said;
     } catch (error) {
       const status = statusOf(error);

@@ -1,5 +1,6 @@
 // The port by which a machine API finds out who is calling: the app's own lookup of keys, tokens or sessions.
 
+import type { ExecutionContext } from '@nestjs/common';
 import type { MaybePromise } from '../../stores/store.js';
 import type { FrameworkRequest } from '../http/request-state.js';
 
@@ -46,7 +47,12 @@ export abstract class Authenticator {
    * 403 that it throws is a rejection too, counted as `'invalid'`; anything else it throws is answered as it is and
    * counts nothing.
    *
-   * `address` is the client's, null when unknown. Don't keep failed lookups: source A, SA-22, accepts their cost.
+   * `address` is the client's, null when unknown; `context` tells the handler, such as one that is open to guests.
+   * Don't keep failed lookups: source A, SA-22, accepts their cost.
    */
-  abstract authenticate(request: FrameworkRequest, address: string | null): MaybePromise<Authentication>;
+  abstract authenticate(
+    request: FrameworkRequest,
+    address: string | null,
+    context: ExecutionContext,
+  ): MaybePromise<Authentication>;
 }

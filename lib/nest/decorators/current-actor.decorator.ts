@@ -2,12 +2,10 @@
 
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Actor } from '../auth/authenticator.js';
-import { rawRequest, stateOf, type FrameworkRequest } from '../http/request-state.js';
+import { actorOf } from '../http/actor.js';
+import type { FrameworkRequest } from '../http/request-state.js';
 
 /** A handler parameter: the very object that the `Authenticator` gave; null for guests and outside of the API. */
-export const CurrentActor = createParamDecorator(
-  (_data: unknown, context: ExecutionContext): Actor | null => {
-    const request = context.switchToHttp().getRequest<FrameworkRequest>();
-    return stateOf(rawRequest(request))?.actor ?? null;
-  },
+export const CurrentActor = createParamDecorator((_data: unknown, context: ExecutionContext): Actor | null =>
+  actorOf(context.switchToHttp().getRequest<FrameworkRequest>()),
 );

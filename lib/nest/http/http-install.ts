@@ -4,7 +4,7 @@
 import type { HttpAdapterHost } from '@nestjs/core';
 import type { HttpLimits } from './http-limits.js';
 import { proceed, type Next } from './proceed.js';
-import { RateLimitException } from './rate-limit.exception.js';
+import { RateLimitException, refusalLines } from './rate-limit.exception.js';
 import { rawRequest, type FrameworkRequest } from './request-state.js';
 import { exposeHeaders, writeRefusal, type FrameworkResponse } from './response.js';
 
@@ -60,6 +60,7 @@ export class HttpInstall {
   }
 
   private prepare(adapter: Adapter): void {
+    this.followReply(adapter);
     if (adapter.getType() === 'fastify') {
       // Nest's own hook for CORS was added by the adapter's constructor, so this one runs right behind it.
       this.install(adapter);
@@ -67,6 +68,17 @@ export class HttpInstall {
       return;
     }
     this.followUse(adapter);
+  }
+
+  /** A refusal that the app's own code throws has its headers nowhere yet: they go with the body. */
+  private followReply(adapter: Adapter): void {
+    const { reply } = adapter;
+    adapter.reply = (...args: Parameters<Adapter['reply']>): unknown => {
+      const [response, body, status] = args;
+      const lines = status === 429 ? refusalLines(body) : undefined;
+      if (lines !== undefined) writeRefusal(response, lines);
+      return reply.apply(adapter, args);
+    };
   }
 
   /**

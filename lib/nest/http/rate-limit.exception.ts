@@ -1,18 +1,28 @@
 // The exception of an HTTP refusal: an app's exception filter sees it and may reshape the answer.
 
 import { HttpException } from '@nestjs/common';
-import type { Decision } from '../../algorithms/decision.js';
+import type { Decision, HeaderLines } from '../../algorithms/decision.js';
 import { bodyOf, messageOf } from '../../responses/body.js';
 
+/** What goes with a body, for where it is written and the exception isn't known any more. */
+const linesOf = new WeakMap<object, HeaderLines>();
+
 /**
- * 429 Too Many Requests, with the decision it comes from. Where a guard, an interceptor or middleware of this package
- * throws it, the decision's headers are on the response already.
+ * 429 Too Many Requests, with the decision it comes from. An app may throw it for a decision of the service or a
+ * refused sign-in: the decision's headers are sent with it, unless a filter of the app writes another body.
  */
 export class RateLimitException extends HttpException {
   constructor(
     readonly decision: Decision,
     message: string = messageOf(decision),
   ) {
-    super(bodyOf(message), 429);
+    const body = bodyOf(message);
+    super(body, 429);
+    linesOf.set(body, decision.headers);
   }
+}
+
+/** The header lines that belong to a body; undefined when it is none of a refusal. */
+export function refusalLines(body: unknown): HeaderLines | undefined {
+  return typeof body === 'object' && body !== null ? linesOf.get(body) : undefined;
 }

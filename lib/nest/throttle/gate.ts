@@ -13,7 +13,7 @@ import type { Caller, Refusal } from '../call.js';
 /** What a refusal of a limit says was tried too often. */
 const ATTEMPTS: Partial<Readonly<Record<LimitKind, string>>> = {
   login: 'login attempts',
-  'second-factor': 'codes',
+  'second-factor': 'wrong codes',
 };
 
 const NO_BUCKETS: readonly Bucket[] = [];

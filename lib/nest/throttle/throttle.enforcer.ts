@@ -101,7 +101,10 @@ export class ThrottleEnforcer {
     const units = cost.of(caller);
     const given = readInput(token, caller, '@PublicTool', this.http.report);
     const text = typeof given === 'string' && given !== '' ? given : null;
-    const buckets = this.api.ofPublic(caller.network, text, units, units - 1);
+    const rest = this.api.ofPublic(caller.network, text, units, units - 1);
+    // With the unit that is paid already it is more than the network ever has: refused as what can never pass.
+    const never = units > rest[0].rate.limit;
+    const buckets = never ? this.api.ofPublic(caller.network, text, units, units) : rest;
     return this.http.gate.pass(caller, 'api', [], [], buckets);
   }
 }

@@ -38,7 +38,11 @@ export default defineConfig({
             replacement: resolve(nest11, 'node_modules', name),
           })),
         },
-        test: { name: 'nest11', include: ['test/e2e/**/*.test.ts'], env: { NEST_MAJOR: '11' } },
+        test: {
+          name: 'nest11',
+          include: ['test/e2e/**/*.test.ts', 'test/sources/**/*.test.ts'],
+          env: { NEST_MAJOR: '11' },
+        },
       },
     ],
   },

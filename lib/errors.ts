@@ -7,7 +7,11 @@ export type TollgateErrorCode =
   /** A call names a policy that was never declared. */
   | 'TOLLGATE_UNKNOWN_POLICY'
   /** A limiter is used where `RateLimitModule` isn't running. */
-  | 'TOLLGATE_NOT_INSTALLED';
+  | 'TOLLGATE_NOT_INSTALLED'
+  /** A store failed before it did anything: it can't be reached, has no time left, or can't write. */
+  | 'TOLLGATE_STORE_NOT_DONE'
+  /** A store was asked and didn't answer: nobody knows what it did. Such a call is never repeated. */
+  | 'TOLLGATE_STORE_UNKNOWN';
 
 /** An error of nestjs-tollgate. A refusal is none: refusals are values (`Decision`). */
 export class TollgateError extends Error {

@@ -65,11 +65,12 @@ export {
 export { MemoryStore, type MemoryStoreOptions } from './stores/memory/memory.store.js';
 export type { Clock } from './stores/clock.js';
 export type { LeaseReply, LeaseRequest } from './algorithms/lease.js';
-export type { Bucket, Verdict } from './algorithms/verdict.js';
+export type { Bucket, OnStoreError, Verdict } from './algorithms/verdict.js';
 export type { Algorithm, Rate } from './algorithms/rate.js';
 
 // Errors and events
 export { RateLimitException } from './nest/http/rate-limit.exception.js';
+export { StoreUnavailableException } from './nest/http/store-unavailable.exception.js';
 export { TollgateError, type TollgateErrorCode } from './errors.js';
 export { RateLimitEvents } from './events/event-stream.js';
 export type { DecisionEvent, LimitKind, RateLimitEvent, RefusalEvent } from './events/event.js';

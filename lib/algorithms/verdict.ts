@@ -2,6 +2,12 @@
 
 import type { Rate } from './rate.js';
 
+/**
+ * What holds while a shared store is down: the same limit counted by each process, no limit, or nothing passes. Buckets
+ * against guessing are counted by each process where others are open.
+ */
+export type OnStoreError = 'local' | 'open' | 'closed';
+
 /** One counter and what is asked of it. */
 export interface Bucket {
   /** The policy's name, as decisions and logs show it. */
@@ -15,6 +21,8 @@ export interface Bucket {
   readonly cost: number;
   /** Clients are told how long to wait, never what is left: a bucket against guessing. Default false. */
   readonly hidden?: boolean;
+  /** While the store is down; absent: as the module says. */
+  readonly onStoreError?: OnStoreError;
 }
 
 /** A bucket's answer. Times are microseconds from now. */

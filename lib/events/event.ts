@@ -27,6 +27,20 @@ export interface InvalidSettingEvent {
   readonly problem: string;
 }
 
+/** A shared store failed several times in a row: each limit goes on as its `onStoreError` says. */
+export interface StoreDownEvent {
+  readonly type: 'store-down';
+  /** The code or class of the last failure. */
+  readonly problem: string;
+}
+
+/** A shared store answers again. */
+export interface StoreUpEvent {
+  readonly type: 'store-up';
+  /** How long it was down. */
+  readonly seconds: number;
+}
+
 /** A `@Cost()` gave no usable number for a call: another was charged. */
 export interface InvalidCostEvent {
   readonly type: 'invalid-cost';
@@ -90,6 +104,8 @@ export type RateLimitEvent =
   | OverflowEvent
   | ForwardingIgnoredEvent
   | UnknownAddressEvent
+  | StoreDownEvent
+  | StoreUpEvent
   | InvalidSettingEvent
   | InvalidCostEvent
   | UnusableKeyEvent;

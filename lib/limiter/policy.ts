@@ -1,7 +1,7 @@
 // A named limit, with the namespaces of its buckets made once and not per call.
 
 import type { Rate } from '../algorithms/rate.js';
-import type { Bucket } from '../algorithms/verdict.js';
+import type { Bucket, OnStoreError } from '../algorithms/verdict.js';
 import type { IdentityKind } from './partition-key.js';
 
 export class Policy {
@@ -9,12 +9,13 @@ export class Policy {
 
   /**
    * `counter` names the buckets: policies that share one share their buckets. A `hidden` policy tells clients how
-   * long to wait, never what is left.
+   * long to wait, never what is left. `onStoreError` is what holds while a shared store is down; absent: as elsewhere.
    */
   constructor(
     readonly name: string,
     counter: string = name,
     private readonly hidden: boolean = false,
+    private readonly onStoreError?: OnStoreError,
   ) {
     // The kind comes first and has no colon, so no two pairs of kind and counter make the same namespace.
     this.namespaces = {
@@ -29,6 +30,7 @@ export class Policy {
   }
 
   bucket(kind: IdentityKind, key: string, rate: Rate, cost: number): Bucket {
-    return { policy: this.name, namespace: this.namespaces[kind], key, rate, cost, hidden: this.hidden };
+    const { name, hidden, onStoreError } = this;
+    return { policy: name, namespace: this.namespaces[kind], key, rate, cost, hidden, onStoreError };
   }
 }

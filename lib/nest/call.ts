@@ -3,6 +3,7 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Decision, HeaderLines } from '../algorithms/decision.js';
 import type { Verdict } from '../algorithms/verdict.js';
+import type { StoreTime } from '../limiter/store-time.js';
 
 /** How a call came; `'service'`: by the app's own code, outside of any request. */
 export type Transport = 'http' | 'ws' | 'graphql' | 'rpc' | 'service';
@@ -31,6 +32,8 @@ export interface Call {
  * message has no headers), `refusal` is a WsException with status, message and retryAfter.
  */
 export interface Caller extends Call {
+  /** What the call has waited for stores. */
+  readonly time: StoreTime;
   /**
    * Tells the client about the buckets of a step, where the transport has a place for it, and about the one that
    * refuses the call, if one does. Returns the lines about all that the call has met.

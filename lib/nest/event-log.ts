@@ -59,6 +59,16 @@ export class EventLog {
           printable(`${event.setting}: ${event.problem}. The last good value stays in force`),
         );
         return;
+      case 'store-down':
+        this.logger.warn(
+          printable(
+            `the store is down (${event.problem}): until it is back each limit goes on as its onStoreError says`,
+          ),
+        );
+        return;
+      case 'store-up':
+        this.logger.warn(`the store is back after ${event.seconds} s: limits are shared again`);
+        return;
       case 'invalid-cost':
         this.logger.error(printable(`${event.where}: ${event.problem}. ${event.cost} is charged`));
         return;

@@ -1,6 +1,7 @@
 // The options of the module, as users write them.
 
 import type { CanActivate, ExecutionContext, FactoryProvider, ModuleMetadata, Type } from '@nestjs/common';
+import type { OnStoreError } from '../algorithms/verdict.js';
 import type { AuditSink } from '../events/audit.js';
 import type { AddressOptions } from '../network/address-options.js';
 import type { ApiLimitNumbers } from '../policies/api-rates.js';
@@ -19,6 +20,8 @@ export interface PerIpQuota {
   readonly per: string;
   /** On trial: counted and reported, refusing nothing. Default false. */
   readonly dryRun?: boolean;
+  /** What holds while a shared store is down; absent: as the module says. */
+  readonly onStoreError?: OnStoreError;
 }
 
 /** Id of the user that a request was authenticated as; null or undefined for guests. */
@@ -36,6 +39,8 @@ export interface LoginOptions extends LoginQuotas {
    * Default: letter case, accents, white space, invisible characters and compatibility forms don't matter.
    */
   readonly fold?: (identifier: string) => string;
+  /** While a shared store is down: counted by each process, or nothing passes. Never open. Default as the module says. */
+  readonly onStoreError?: 'local' | 'closed';
 }
 
 /** Everything is optional: `undefined` means the default, `null` off. */
@@ -74,6 +79,16 @@ export interface RateLimitOptions extends AddressOptions {
   readonly login?: LoginOptions | null;
   /** Where buckets live. Default a `MemoryStore`: in this process only. */
   readonly store?: RateLimitStore;
+  /**
+   * Most milliseconds that one request waits for a shared store, over all its steps; a whole number above 0. Default
+   * 100.
+   */
+  readonly storeTimeout?: number;
+  /**
+   * What holds while a shared store is down: `'local'` (default), the same limits counted by each process; `'open'`, no
+   * limit but those against guessing; `'closed'`, nothing passes: 503.
+   */
+  readonly onStoreError?: OnStoreError;
   /**
    * How responses tell clients about their limits: one format or several. Default `'draft-6'`; null: none of them.
    * Refusals carry `retry-after` in any case.

@@ -1,6 +1,7 @@
 // Quotas as users write them, and how they are checked and made ready for counting.
 
 import { DURATION_RULE, parseDuration } from '../algorithms/duration.js';
+import type { OnStoreError } from '../algorithms/verdict.js';
 import { createRate, rateProblem, show, type Algorithm, type Rate } from '../algorithms/rate.js';
 import type { Report } from '../events/event.js';
 import { LiveLimit } from '../limiter/live-rate.js';
@@ -27,6 +28,8 @@ export interface Quota {
   readonly by?: CountBy<Call>;
   /** On trial: counted and reported, refusing nothing. Default false. */
   readonly dryRun?: boolean;
+  /** What holds while a shared store is down; absent: as the module says. */
+  readonly onStoreError?: OnStoreError;
   /** One counter for all handlers that use this quota, by its name. Default false: each handler its own. */
   readonly shared?: boolean;
 }
@@ -36,7 +39,9 @@ export interface NamedQuota extends Quota {
   readonly name: string;
 }
 
-const KNOWN = new Set(['limit', 'per', 'name', 'algorithm', 'by', 'shared', 'dryRun']);
+const KNOWN = new Set(['limit', 'per', 'name', 'algorithm', 'by', 'shared', 'dryRun', 'onStoreError']);
+
+export const ON_STORE_ERROR = ['local', 'open', 'closed'] as const satisfies readonly OnStoreError[];
 
 /** Adds to `findings` what is wrong with a quota; `where` is how a message names it. */
 export function checkQuota(quota: unknown, where: string, findings: string[]): void {
@@ -50,6 +55,7 @@ export function checkQuota(quota: unknown, where: string, findings: string[]): v
   const fields: Readonly<Record<string, unknown>> = { ...quota };
   checkNumbers(fields, where, findings);
   checkChoice(fields.algorithm, ['gcra', 'fixed'], `${where}.algorithm`, findings);
+  checkChoice(fields.onStoreError, ON_STORE_ERROR, `${where}.onStoreError`, findings);
   if (typeof fields.by !== 'function') checkChoice(fields.by, ['user', 'ip'], `${where}.by`, findings);
   if (
     fields.name !== undefined &&
@@ -73,7 +79,13 @@ function checkNumbers(fields: Readonly<Record<string, unknown>>, where: string, 
   if (problem !== null) findings.push(`${where}.${problem}`);
 }
 
-function checkChoice(value: unknown, choices: readonly string[], where: string, findings: string[]): void {
+/** Adds to `findings` that a value is none of the choices; absent is fine. */
+export function checkChoice(
+  value: unknown,
+  choices: readonly string[],
+  where: string,
+  findings: string[],
+): void {
   if (value === undefined || (typeof value === 'string' && choices.includes(value))) return;
   findings.push(`${where} is ${show(value)}: give ${choices.map((choice) => `'${choice}'`).join(' or ')}`);
 }

@@ -1,6 +1,7 @@
 // Puts the parts of one app together: everything below is made here, from options and settings, and nowhere else.
 
 import { RateLimitEvents } from '../events/event-stream.js';
+import { FailoverStore } from '../limiter/failover.store.js';
 import { Limiter } from '../limiter/limiter.js';
 import { createAddressResolver, type AddressResolver } from '../network/client-address.js';
 import type { ClientAddress } from '../network/hops.js';
@@ -16,6 +17,7 @@ import { resolveOptions, type ResolvedOptions } from './config/resolved-options.
 import { ConfigSettings, SafeSettings } from './config/settings.js';
 import { EventLog } from './event-log.js';
 import { HttpLimits } from './http/http-limits.js';
+import { StoreUnavailableException } from './http/store-unavailable.exception.js';
 import { LogAuditSink } from './log-audit-sink.js';
 import { Attempts } from './login/attempts.js';
 import type { GuardType, RateLimitOptions } from './options.js';
@@ -24,7 +26,7 @@ import { Identities } from './throttle/identity.js';
 import { ThrottleEnforcer } from './throttle/throttle.enforcer.js';
 import { ThrottlePlans } from './throttle/throttle-plans.js';
 
-/** Most milliseconds that one call waits for a shared store. */
+/** Most milliseconds that one request waits for a shared store. */
 const STORE_TIMEOUT = 100;
 
 export class RateLimitRuntime {
@@ -49,6 +51,8 @@ export class RateLimitRuntime {
   /** Every limit is on trial. */
   readonly dryRun: boolean;
   private readonly log: EventLog;
+  /** Around a shared store; null: the store is in process and can't fail. */
+  private readonly failover: FailoverStore | null;
 
   constructor(given: RateLimitOptions, config: RateLimitConfig) {
     const options = soundOptions(given, this.findings);
@@ -63,11 +67,18 @@ export class RateLimitRuntime {
     this.options = resolveOptions(options, config, settings, report, this.findings);
     this.authGuards = [options.authGuard ?? []].flat();
     this.dryRun = options.dryRun ?? false;
-    this.limiter = new Limiter(this.store, STORE_TIMEOUT);
+    this.failover = this.store instanceof MemoryStore ? null : this.failoverOf(this.store, options);
+    this.limiter = new Limiter(this.failover ?? this.store, options.storeTimeout ?? STORE_TIMEOUT);
     this.headers = new ResponseHeaders(options.headers === null ? [] : [options.headers ?? 'draft-6'].flat());
     this.api = new ApiPolicies(this.options.api);
     this.logins = this.options.login;
-    this.attempts = new Attempts(this.limiter, this.logins, options.login?.fold ?? null, report);
+    this.attempts = new Attempts(
+      this.limiter,
+      this.logins,
+      options.login?.fold ?? null,
+      report,
+      options.login?.onStoreError,
+    );
     this.preauth = options.preauth ?? false;
     if (this.preauth && this.authGuards.length === 0) {
       this.findings.push('preauth is true, but authGuard names no guard whose failures could be counted');
@@ -80,7 +91,7 @@ export class RateLimitRuntime {
       identities: new Identities(options.identify ?? null, report),
       report,
       addresses: this.addresses,
-      perIp: new PerIpPolicy(this.options.perIp, options.perIp?.dryRun ?? false),
+      perIp: new PerIpPolicy(this.options.perIp, options.perIp?.dryRun ?? false, options.perIp?.onStoreError),
       skipIf: options.skipIf ?? null,
       api: this.api,
       hasCredential: options.hasCredential ?? null,
@@ -95,8 +106,16 @@ export class RateLimitRuntime {
     return client;
   }
 
+  private failoverOf(store: RateLimitStore, { onStoreError = 'local' }: RateLimitOptions): FailoverStore {
+    const unavailable = (): Error => new StoreUnavailableException();
+    const failover = new FailoverStore(store, { onStoreError, unavailable });
+    failover.report = (event) => this.events.emit(event);
+    return failover;
+  }
+
   async close(): Promise<void> {
     try {
+      await this.failover?.close();
       await this.store.close();
     } finally {
       this.log.close();

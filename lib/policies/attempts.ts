@@ -1,8 +1,9 @@
 // Limits on guessing at one account: sign-ins, and codes of a second factor. Only failures count. Source B, SB-31 to SB-33.
 
 import type { Rate } from '../algorithms/rate.js';
-import { allAllowed, tightest, type Bucket, type Verdict } from '../algorithms/verdict.js';
+import { allAllowed, tightest, type Bucket, type OnStoreError, type Verdict } from '../algorithms/verdict.js';
 import type { Limiter } from '../limiter/limiter.js';
+import type { StoreTime } from '../limiter/store-time.js';
 import { digestKey } from '../limiter/partition-key.js';
 import { Policy } from '../limiter/policy.js';
 import { createRate } from '../algorithms/rate.js';
@@ -32,15 +33,17 @@ export class AttemptLimit {
     private readonly limiter: Limiter,
     name: string,
     private readonly rates: () => AttemptRates,
+    onStoreError?: OnStoreError,
   ) {
-    this.pair = new Policy(name, name, true);
-    this.network = new Policy(`${name}-network`, `${name}-network`, true);
-    this.identifier = new Policy(`${name}-identifier`, `${name}-identifier`, true);
-    this.known = new Policy(`${name}-known`, `${name}-known`, true);
+    const hidden = (policy: string): Policy => new Policy(policy, policy, true, onStoreError);
+    this.pair = hidden(name);
+    this.network = hidden(`${name}-network`);
+    this.identifier = hidden(`${name}-identifier`);
+    this.known = hidden(`${name}-known`);
   }
 
   /** `identifier` is folded already, empty where none is usable: all such share one bucket per network. J03. */
-  begin(identifier: string, network: string): Attempt {
+  begin(identifier: string, network: string, time?: StoreTime): Attempt {
     const rates = this.rates();
     // Injective: the length says where the identifier ends.
     const pair = digestKey(`${identifier.length} ${identifier} ${network}`);
@@ -53,6 +56,7 @@ export class AttemptLimit {
         ? null
         : rates.identifier && this.identifier.bucket('custom', one, rates.identifier, 1),
       this.known.bucket('custom', pair, KNOWN, 1),
+      time,
     );
   }
 }
@@ -70,6 +74,7 @@ export class Attempt {
     private readonly network: Bucket | null,
     private readonly identifier: Bucket | null,
     private readonly known: Bucket,
+    private readonly time?: StoreTime,
   ) {}
 
   /**
@@ -79,10 +84,12 @@ export class Attempt {
   open(): MaybePromise<Verdict | null> {
     const { pair, identifier, known } = this;
     if (identifier === null) {
-      return pair === null ? null : chain(this.limiter.peek([pair]), (verdicts) => this.opened(verdicts));
+      return pair === null
+        ? null
+        : chain(this.limiter.peek([pair], this.time), (verdicts) => this.opened(verdicts));
     }
     const asked = pair === null ? [identifier, known] : [identifier, known, pair];
-    return chain(this.limiter.peek(asked), ([ofIdentifier, ofKnown, ...ofPair]) => {
+    return chain(this.limiter.peek(asked, this.time), ([ofIdentifier, ofKnown, ...ofPair]) => {
       this.isKnown = !ofKnown.allowed;
       return this.opened(this.isKnown ? ofPair : [ofIdentifier, ...ofPair]);
     });
@@ -106,11 +113,11 @@ export class Attempt {
     const identifier = this.isKnown ? null : this.identifier;
     const buckets = [pair, network, identifier].filter((bucket) => bucket !== null);
     if (buckets.length === 0) return null;
-    return chain(this.limiter.consume(buckets), (verdicts) => {
+    return chain(this.limiter.consume(buckets, this.time), (verdicts) => {
       const refusal = refusalIn(verdicts);
       if (refusal === null || pair === null || !verdicts[0].allowed) return refusal;
       // The others are full: the pair still counts what was verified, or it would never stop this client.
-      return chain(this.limiter.consume([pair]), () => refusal);
+      return chain(this.limiter.consume([pair], this.time), () => refusal);
     });
   }
 
@@ -119,9 +126,9 @@ export class Attempt {
     if (this.settled) return;
     this.settled = true;
     const { pair, identifier, known } = this;
-    const cleared = pair === null ? undefined : this.limiter.clear([pair]);
+    const cleared = pair === null ? undefined : this.limiter.clear([pair], this.time);
     if (identifier === null) return cleared;
-    return chain(cleared, () => chain(this.limiter.charge([known]), () => {}));
+    return chain(cleared, () => chain(this.limiter.charge([known], this.time), () => {}));
   }
 }
 

@@ -2,7 +2,7 @@
 
 import type { Rate } from '../algorithms/rate.js';
 import { nameOf } from '../errors.js';
-import type { Bucket } from '../algorithms/verdict.js';
+import type { Bucket, OnStoreError } from '../algorithms/verdict.js';
 import type { Report } from '../events/event.js';
 import { ignoreLate } from '../limiter/late-answer.js';
 import { digestKey, partitionKey } from '../limiter/partition-key.js';
@@ -27,6 +27,8 @@ export interface Counting<C extends Subject> {
   readonly by?: CountBy<C>;
   /** Counted and reported, refusing nothing. Default false. */
   readonly dryRun?: boolean;
+  /** While a shared store is down; absent: as the module says. */
+  readonly onStoreError?: OnStoreError;
   /** The numbers, for reports; absent: they come from settings. */
   readonly limit?: number | ((call: C) => number);
   readonly per?: string;
@@ -45,7 +47,7 @@ export class RouteLimit<C extends Subject> {
     private readonly counting: Counting<C>,
     private readonly report: Report,
   ) {
-    this.policy = new Policy(name, counter);
+    this.policy = new Policy(name, counter, false, counting.onStoreError);
     this.by = counting.by ?? 'user';
     this.dryRun = counting.dryRun ?? false;
   }

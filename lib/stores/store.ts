@@ -36,6 +36,10 @@ export interface LeaseCall {
  * `timeout` is what is left of the request's time for stores, in milliseconds; a store that can't answer within it
  * rejects, must not carry the command out later, and is never asked again for what may have been done. A rejected
  * charge, refund or clear may have been done in part. Stores in process answer at once and ignore it.
+ *
+ * A store rejects with a `TollgateError`: `TOLLGATE_STORE_NOT_DONE` when nothing was done, for sure, and
+ * `TOLLGATE_STORE_UNKNOWN` when that can't be known. It may answer a consume or a peek from memory when what it heard
+ * within the last second says that the buckets refuse it; what this process gives back or clears is seen at once.
  */
 export abstract class RateLimitStore {
   /** The time of this process, for logs and the audit. Stores in process count by it too. */

@@ -43,6 +43,7 @@ class Counting extends AuditSink {
 /** Without an answer to make: what a request costs the limiter alone. */
 class SilentResponse {
   readonly headersSent = false;
+  readonly statusCode = 200;
   private readonly lines = new Map<string, string>();
 
   getHeader(name: string): string | undefined {
@@ -52,6 +53,8 @@ class SilentResponse {
   setHeader(name: string, value: string): void {
     this.lines.set(name, value);
   }
+
+  once(): void {}
 
   removeHeader(name: string): void {
     this.lines.delete(name);

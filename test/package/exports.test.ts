@@ -32,6 +32,7 @@ const publicNames: Record<string, { values: string[]; types: string[] }> = {
       'Throttle',
       'ThrottleGuard',
       'ThrottleLogin',
+      'StoreUnavailableException',
       'ThrottleSecondFactor',
       'TollgateError',
       'actorOf',
@@ -88,8 +89,10 @@ const publicNames: Record<string, { values: string[]; types: string[] }> = {
       'LoginLimitName',
       'LoginQuotas',
       'LoginOptions',
+      'OnStoreError',
     ],
   },
+  './redis': { values: ['RedisStore'], types: ['RedisClient', 'RedisStoreOptions'] },
   './testing': {
     values: ['FakeClock', 'clearLimits', 'limitsOff', 'limitsOn', 'storeContract'],
     types: ['StoreContractOptions'],

@@ -52,15 +52,14 @@ export class AuthFailures {
   }
 }
 
-/** The HTTP status that an error stands for, of whatever library; undefined for any other error. */
+/** The HTTP status that Nest answers an error with; undefined for any other error, which is a 500. */
 export function statusOf(error: unknown): unknown {
   if (typeof error !== 'object' || error === null) return undefined;
   if ('getStatus' in error && typeof error.getStatus === 'function') {
     const status: unknown = error.getStatus();
     return status;
   }
-  if ('statusCode' in error) return error.statusCode;
-  return 'status' in error ? error.status : undefined;
+  return 'statusCode' in error ? error.statusCode : undefined;
 }
 
 /** 401, or 403 for a key used from a forbidden address. */

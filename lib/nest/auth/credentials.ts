@@ -4,7 +4,13 @@ import type { FrameworkRequest } from '../http/request-state.js';
 
 /** What a header, cookie, parameter or field that carries a credential is called. */
 const CREDENTIAL_NAME =
-  /auth(?!ors?(?:$|[-_.]))|token|secret|session|credential|signature|pass(?:word|wd|phrase|code)|api-?_?key|(?:^|[-_.])(?:key|pass|pwd|pin|otp|sid|jwt|code)$|^jwt/i;
+  /auth(?!ors?(?:$|[-_.]))|token|secret|session|credential|signature|pass(?:word|wd|phrase|code)|api-?_?key|jwt|(?:^|[-_.])(?:key|t?otp|pass|pwd|pin|sid|code)$/i;
+
+/** The same where words are told apart by case, as in `accessKey`. */
+const CAMEL_CASE_NAME = /[a-z](?:Key|Otp|Pin|Code)$/;
+
+/** A browser sends these for everybody, signed in or not. */
+const AGAINST_FORGERY = /[cx]srf/i;
 
 /** Headers with such a name that say nothing about the caller. */
 const NO_CREDENTIAL = new Set(['idempotency-key', 'sec-websocket-key', ':authority']);
@@ -30,7 +36,7 @@ export function credentialInUrl(url: string | undefined, names: readonly string[
 }
 
 function isCredential(name: string): boolean {
-  return CREDENTIAL_NAME.test(name);
+  return (CREDENTIAL_NAME.test(name) || CAMEL_CASE_NAME.test(name)) && !AGAINST_FORGERY.test(name);
 }
 
 function cookieNames(cookie: string | undefined): string[] {

@@ -3,6 +3,7 @@
 import { show } from '../../algorithms/rate.js';
 import { HEADER_FORMATS } from '../../responses/headers.js';
 import type { RateLimitOptions } from '../options.js';
+import { ON_STORE_ERROR } from '../quota.js';
 
 /** What each option must be; null and undefined are fine everywhere. */
 const SHAPES: Readonly<
@@ -23,6 +24,11 @@ const SHAPES: Readonly<
   limits: [(value) => isObject(value) && !Array.isArray(value), 'give numbers by name'],
   login: [isLogin, 'give { failures: { limit, per }, … }, with fold a function'],
   store: [has('consume'), 'give a RateLimitStore, such as new MemoryStore()'],
+  storeTimeout: [isTimeout, 'give whole milliseconds, 1 to 60000'],
+  onStoreError: [
+    (value) => ON_STORE_ERROR.some((known) => known === value),
+    `give ${ON_STORE_ERROR.join(', ')}`,
+  ],
   headers: [isFormats, `give one or several of ${HEADER_FORMATS.join(', ')}`],
   audit: [has('write'), 'give an AuditSink'],
   dryRun: [(value) => typeof value === 'boolean', 'give true or false'],
@@ -64,6 +70,10 @@ function isFunction(value: unknown): boolean {
 function isLogin(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   return !('fold' in value) || value.fold === undefined || typeof value.fold === 'function';
+}
+
+function isTimeout(value: unknown): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 60_000;
 }
 
 function isGuards(value: unknown): boolean {

@@ -8,7 +8,7 @@ import { readAddressOptions, type UncheckedAddressOptions } from '../../network/
 import { ApiRates, checkApiLimits, type ApiLimitNumbers } from '../../policies/api-rates.js';
 import { checkLoginQuotas, LOGIN_LIMITS, LoginRates, type LoginQuotas } from '../../policies/login-rates.js';
 import type { PerIpQuota, RateLimitOptions } from '../options.js';
-import { checkQuota, rateOf, type Quota } from '../quota.js';
+import { checkChoice, checkQuota, ON_STORE_ERROR, rateOf, type Quota } from '../quota.js';
 import type { Call } from '../call.js';
 import {
   ENVIRONMENT,
@@ -17,6 +17,8 @@ import {
   type RateLimitConfig,
 } from './rate-limit.config.js';
 import type { RateLimitSettings } from './settings.js';
+
+const PER_IP_FIELDS = new Set(['limit', 'per', 'dryRun', 'onStoreError']);
 
 const ALL_OFF: LoginQuotas = Object.fromEntries(Object.keys(LOGIN_LIMITS).map((name) => [name, null]));
 
@@ -77,7 +79,8 @@ function resolveLogin(
   report: Report,
   findings: string[],
 ): LoginRates {
-  const { fold: _fold, ...quotas } = login ?? {};
+  const { fold: _fold, onStoreError, ...quotas } = login ?? {};
+  checkChoice(onStoreError, ['local', 'closed'], 'login.onStoreError', findings);
   const given: LoginQuotas = login === null ? ALL_OFF : quotas;
   checkLoginQuotas(given, (name) => `login.${name}`, findings);
   checkLoginQuotas(settings.read().login, settingNames('login', LOGIN_ENVIRONMENT), findings);
@@ -109,14 +112,14 @@ function resolvePerIp(
   if (perIp === null) return () => null;
   if (perIp === undefined) return liveQuota('perIp', DEFAULT_PER_IP, settings, report, findings);
   for (const key of Object.keys(perIp)) {
-    if (key !== 'limit' && key !== 'per' && key !== 'dryRun') {
-      findings.push(`perIp.${key} is unknown: perIp has limit, per and dryRun`);
-    }
+    if (!PER_IP_FIELDS.has(key))
+      findings.push(`perIp.${key} is unknown: perIp has ${[...PER_IP_FIELDS].join(', ')}`);
   }
   const { dryRun, limit }: { readonly dryRun?: unknown; readonly limit?: unknown } = perIp;
   if (dryRun !== undefined && typeof dryRun !== 'boolean') {
     findings.push(`perIp.dryRun is ${show(dryRun)}: give true or false`);
   }
+  checkChoice(perIp.onStoreError, ON_STORE_ERROR, 'perIp.onStoreError', findings);
   if (typeof limit !== 'function') {
     const parsed = parseQuota(perIp, 'gcra');
     if ('problem' in parsed) findings.push(`perIp: ${parsed.problem}`);

@@ -3,6 +3,7 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { HeaderLines } from '../../algorithms/decision.js';
 import type { Verdict } from '../../algorithms/verdict.js';
+import type { StoreTime } from '../../limiter/store-time.js';
 import type { Caller, Refusal } from '../call.js';
 import { RateLimitException } from './rate-limit.exception.js';
 import type { FrameworkRequest, RequestState } from './request-state.js';
@@ -22,6 +23,10 @@ export class HttpCaller implements Caller {
   get key(): string | null {
     const { actor } = this.state;
     return actor !== null && 'key' in actor ? actor.key : null;
+  }
+
+  get time(): StoreTime {
+    return this.state.time;
   }
 
   get address(): string | null {
@@ -44,6 +49,12 @@ export class HttpCaller implements Caller {
       writeLines(response, state.lines);
     }
     return state.lines;
+  }
+
+  /** Runs a step once the answer is sent, whoever gives it; never when the client goes away before. */
+  whenAnswered(step: (status: number) => void): void {
+    const raw = 'raw' in this.response ? this.response.raw : this.response;
+    raw.once('finish', () => step(raw.statusCode));
   }
 
   refusal({ decision, message }: Refusal): Error {

@@ -2,9 +2,10 @@
 // that a client sends is counted. Behind CORS where possible, so that a browser can read the refusal.
 
 import type { HttpAdapterHost } from '@nestjs/core';
+import { bodyLines } from './body-lines.js';
 import type { HttpLimits } from './http-limits.js';
 import { proceed, type Next } from './proceed.js';
-import { RateLimitException, refusalLines } from './rate-limit.exception.js';
+import { RateLimitException } from './rate-limit.exception.js';
 import { rawRequest, type FrameworkRequest } from './request-state.js';
 import { exposeHeaders, writeRefusal, type FrameworkResponse } from './response.js';
 
@@ -70,12 +71,12 @@ export class HttpInstall {
     this.followUse(adapter);
   }
 
-  /** A refusal that the app's own code throws has its headers nowhere yet: they go with the body. */
+  /** What the app's own code throws, and a store that is down, has its headers nowhere yet: they go with the body. */
   private followReply(adapter: Adapter): void {
     const { reply } = adapter;
     adapter.reply = (...args: Parameters<Adapter['reply']>): unknown => {
       const [response, body, status] = args;
-      const lines = status === 429 ? refusalLines(body) : undefined;
+      const lines = status === 429 || status === 503 ? bodyLines(body) : undefined;
       if (lines !== undefined) writeRefusal(response, lines);
       return reply.apply(adapter, args);
     };

@@ -1,11 +1,9 @@
 // The exception of an HTTP refusal: an app's exception filter sees it and may reshape the answer.
 
 import { HttpException } from '@nestjs/common';
-import type { Decision, HeaderLines } from '../../algorithms/decision.js';
+import type { Decision } from '../../algorithms/decision.js';
 import { bodyOf, messageOf } from '../../responses/body.js';
-
-/** What goes with a body, for where it is written and the exception isn't known any more. */
-const linesOf = new WeakMap<object, HeaderLines>();
+import { setBodyLines } from './body-lines.js';
 
 /**
  * 429 Too Many Requests, with the decision it comes from. An app may throw it for a decision of the service or a
@@ -18,11 +16,6 @@ export class RateLimitException extends HttpException {
   ) {
     const body = bodyOf(message);
     super(body, 429);
-    linesOf.set(body, decision.headers);
+    setBodyLines(body, decision.headers);
   }
-}
-
-/** The header lines that belong to a body; undefined when it is none of a refusal. */
-export function refusalLines(body: unknown): HeaderLines | undefined {
-  return typeof body === 'object' && body !== null ? linesOf.get(body) : undefined;
 }

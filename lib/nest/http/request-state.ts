@@ -3,6 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { HeaderLines } from '../../algorithms/decision.js';
 import { isShown, tighter, type Verdict } from '../../algorithms/verdict.js';
+import { StoreTime } from '../../limiter/store-time.js';
 import type { ClientAddress } from '../../network/hops.js';
 import type { Attempt } from '../../policies/attempts.js';
 import type { MaybePromise } from '../../stores/store.js';
@@ -41,6 +42,8 @@ export class RequestState {
   /** The buckets that this request has met, but for those that clients aren't told about. */
   readonly met: Verdict[] = [];
   private tightest: Verdict | null = null;
+  /** What the request has waited for stores. */
+  readonly time = new StoreTime();
   /** What the client was told about them. */
   lines: HeaderLines = {};
   /** Whom an `Authenticator` found to be calling; null before, and for guests. */

@@ -11,6 +11,8 @@ export interface RawResponse {
   setHeader(name: string, value: string): unknown;
   removeHeader(name: string): void;
   readonly headersSent: boolean;
+  readonly statusCode: number;
+  once(event: 'finish', step: () => void): unknown;
 }
 
 /** A framework's response: Express's is the raw one, Fastify's reply has it and keeps headers of its own. */

@@ -3,6 +3,8 @@
 import { Injectable, type ExecutionContext } from '@nestjs/common';
 import type { Verdict } from '../../algorithms/verdict.js';
 import { chain } from '../../stores/chain.js';
+import { ignoreLate } from '../../limiter/late-answer.js';
+import type { Attempt } from '../../policies/attempts.js';
 import type { MaybePromise } from '../../stores/store.js';
 import { statusOf } from '../auth/auth-failures.js';
 import type { HttpCaller } from '../http/http-caller.js';
@@ -61,15 +63,19 @@ export class AttemptEntry {
   async settle(context: ExecutionContext): Promise<void> {
     const response = context.switchToHttp().getResponse<{ readonly statusCode?: unknown }>();
     if (response.statusCode === 401) await this.fail(context);
-    else await this.http.callerOf(context)?.state.attempt?.succeed();
   }
 
   private begin({ kind, source }: AttemptPlan, caller: HttpCaller): MaybePromise<true> {
     if (this.http.skips(caller)) return true;
     const identifier = readInput(source, caller, kind, this.http.report);
-    const attempt = this.attempts.begin(kind, identifier, caller.network);
+    const attempt = this.attempts.begin(kind, identifier, caller.network, caller.time);
     caller.state.attempt = attempt;
-    return chain(attempt.open(), (verdict) => this.judge(kind, caller, verdict));
+    return chain(attempt.open(), (verdict) => {
+      this.judge(kind, caller, verdict);
+      // Who answers last decides: a filter may make a 401 of any error, a handler may send by itself, and later.
+      caller.whenAnswered((status) => ignoreLate(settleBy(status, attempt)));
+      return true;
+    });
   }
 
   private judge(kind: AttemptKind, caller: HttpCaller, verdict: Verdict | null): true {
@@ -78,4 +84,10 @@ export class AttemptEntry {
     if (refusal !== null) throw caller.refusal(refusal);
     return true;
   }
+}
+
+/** What wasn't settled before: too late for another answer, in time for the next try. */
+async function settleBy(status: number, attempt: Attempt): Promise<void> {
+  if (status === 401) await attempt.fail();
+  else if (status < 400) await attempt.succeed();
 }

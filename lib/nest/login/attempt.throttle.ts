@@ -39,14 +39,14 @@ export abstract class AttemptThrottle {
   ): Promise<AttemptResult<T>> {
     const client = this.runtime.clientOf(ip);
     const caller = new ServiceCaller(client, this.runtime.headers);
-    const attempt = this.runtime.attempts.begin(this.kind, textOf(identifier), client.network);
+    const attempt = this.runtime.attempts.begin(this.kind, textOf(identifier), client.network, caller.time);
     const refused = this.refusal<T>(caller, await attempt.open());
     if (refused !== null) return refused;
     let value: T | null | undefined | false;
     try {
       value = await verify();
     } catch (error) {
-      const late = statusOf(error) === 401 ? await this.fail<T>(caller, attempt) : null;
+      const late = isWrong(error) ? await this.fail<T>(caller, attempt) : null;
       if (late !== null) return late;
       throw error;
     }
@@ -65,6 +65,12 @@ export abstract class AttemptThrottle {
     const refusal = verdict === null ? null : this.runtime.gate.refuse(caller, this.kind, verdict);
     return refusal === null ? null : { outcome: 'refused', ...refusal };
   }
+}
+
+/** A 401, also one that a client of another service passes on. */
+function isWrong(error: unknown): boolean {
+  if (statusOf(error) === 401) return true;
+  return typeof error === 'object' && error !== null && 'status' in error && error.status === 401;
 }
 
 /** An app's own ids may be numbers. */

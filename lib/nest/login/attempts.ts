@@ -1,7 +1,9 @@
 // The two limits on guessing that an app has, and whose tries they count.
 
 import type { Report } from '../../events/event.js';
+import type { OnStoreError } from '../../algorithms/verdict.js';
 import type { Limiter } from '../../limiter/limiter.js';
+import type { StoreTime } from '../../limiter/store-time.js';
 import { AttemptLimit, type Attempt } from '../../policies/attempts.js';
 import { Identifiers } from '../../policies/identifier.js';
 import type { LoginRates } from '../../policies/login-rates.js';
@@ -17,33 +19,35 @@ export class Attempts {
   private readonly login: AttemptLimit;
   private readonly secondFactor: AttemptLimit;
 
-  /** `fold` is the app's own way to make spellings of an identifier the same; null: ours. */
+  /**
+   * `fold` is the app's own way to make spellings of an identifier the same, null: ours. `onStoreError` absent: as the
+   * module says.
+   */
   constructor(
     limiter: Limiter,
     rates: LoginRates,
     fold: ((identifier: string) => string) | null,
     report: Report,
+    onStoreError?: OnStoreError,
   ) {
     this.identifiers = new Identifiers(fold, report);
-    this.login = new AttemptLimit(limiter, 'login', () => ({
+    const ofLogin = () => ({
       pair: rates.read('failures'),
       network: rates.read('perNetwork'),
       identifier: rates.read('perIdentifier'),
-    }));
-    this.secondFactor = new AttemptLimit(limiter, 'second-factor', () => ({
-      pair: rates.read('codes'),
-      network: null,
-      identifier: null,
-    }));
+    });
+    const ofCodes = () => ({ pair: rates.read('codes'), network: null, identifier: null });
+    this.login = new AttemptLimit(limiter, 'login', ofLogin, onStoreError);
+    this.secondFactor = new AttemptLimit(limiter, 'second-factor', ofCodes, onStoreError);
   }
 
   /**
    * A try at an account from a client network. Sign-ins count per pair of both, so that nobody locks others out;
    * codes per account: who tries them knows the password. Without a usable identifier both count per network.
    */
-  begin(kind: AttemptKind, identifier: unknown, network: string): Attempt {
+  begin(kind: AttemptKind, identifier: unknown, network: string, time: StoreTime): Attempt {
     const folded = this.identifiers.of(identifier);
-    if (kind === 'login') return this.login.begin(folded, network);
-    return this.secondFactor.begin(folded, folded === '' ? network : ANYWHERE);
+    if (kind === 'login') return this.login.begin(folded, network, time);
+    return this.secondFactor.begin(folded, folded === '' ? network : ANYWHERE, time);
   }
 }

@@ -1,6 +1,7 @@
 // A pause between mails to one address, so that nobody's mailbox can be flooded. Source B, SB-33.
 
 import { Injectable } from '@nestjs/common';
+import type { Verdict } from '../../algorithms/verdict.js';
 import { digestKey } from '../../limiter/partition-key.js';
 import { Policy } from '../../limiter/policy.js';
 import type { MaybePromise } from '../../stores/store.js';
@@ -38,12 +39,21 @@ export class MailThrottle {
       try {
         await send();
       } catch (error) {
-        await limiter.refund([{ charge: verdict, cost: 1 }]);
+        await this.giveBack(verdict);
         throw error;
       }
       return true;
     }
     await send();
     return true;
+  }
+
+  /** Best effort: what the caller has to hear is why no mail went. */
+  private async giveBack(charge: Verdict): Promise<void> {
+    try {
+      await this.runtime.limiter.refund([{ charge, cost: 1 }]);
+    } catch {
+      // A shared store is down: the pause stays.
+    }
   }
 }

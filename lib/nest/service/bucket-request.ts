@@ -98,7 +98,7 @@ export class BucketRequests {
 
   private countable(name: string, quota: Quota): Countable {
     return {
-      policy: new Policy(quota.name ?? name, name),
+      policy: new Policy(quota.name ?? name, name, false, quota.onStoreError),
       rate: rateOf(quota, `${name}.limit`, this.report),
     };
   }

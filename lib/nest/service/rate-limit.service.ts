@@ -57,7 +57,8 @@ export class RateLimitService {
 
   /**
    * Gives a charge back: all of it, or `cost` units in each of its buckets. Works once per receipt (false the second
-   * time), only in the window of the charge, and gives back at most what the charge still occupies.
+   * time, or where a shared store can't be told), only in the window of the charge, and gives back at most what the
+   * charge still occupies.
    */
   async refund(receipt: Receipt, cost?: number): Promise<boolean> {
     if (cost !== undefined) checkCost(cost);
@@ -66,8 +67,13 @@ export class RateLimitService {
       throw new RangeError('the receipt is none of this app: give the one that a charge returned');
     }
     if (receipt.used || cost === 0) return false;
-    await limiter.refund(receipt.take(cost ?? null));
-    return true;
+    try {
+      await limiter.refund(receipt.take(cost ?? null));
+      return true;
+    } catch {
+      // The store is down, or nobody knows what it did: telling it again could give back twice.
+      return false;
+    }
   }
 
   /** Forgets buckets, as if they were never charged. */

@@ -2,6 +2,7 @@
 
 import type { HeaderLines } from '../../algorithms/decision.js';
 import type { Verdict } from '../../algorithms/verdict.js';
+import { StoreTime } from '../../limiter/store-time.js';
 import type { ClientAddress } from '../../network/hops.js';
 import type { ResponseHeaders } from '../../responses/headers.js';
 import type { Caller, Refusal } from '../call.js';
@@ -13,6 +14,7 @@ export class ServiceCaller implements Caller {
   readonly key = null;
   readonly context = null;
   readonly request = null;
+  readonly time = new StoreTime();
 
   constructor(
     private readonly client: ClientAddress,

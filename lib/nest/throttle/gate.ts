@@ -5,6 +5,7 @@ import { allAllowed, tightest, type Bucket, type Verdict } from '../../algorithm
 import type { LimitKind } from '../../events/event.js';
 import type { RateLimitEvents } from '../../events/event-stream.js';
 import type { Limiter } from '../../limiter/limiter.js';
+import type { StoreTime } from '../../limiter/store-time.js';
 import { messageOf } from '../../responses/body.js';
 import { chain } from '../../stores/chain.js';
 import type { MaybePromise } from '../../stores/store.js';
@@ -40,7 +41,9 @@ export class Gate {
     const all = units.length === 0 ? buckets : [...buckets, ...units];
     if (trials.length > 0) return this.passOnTrial(caller, limit, all, trials, units);
     if (all.length === 0) return true;
-    return chain(this.limiter.consume(all), (verdicts) => this.settle(caller, limit, verdicts, [], units));
+    return chain(this.limiter.consume(all, caller.time), (verdicts) =>
+      this.settle(caller, limit, verdicts, [], units),
+    );
   }
 
   /** A step of one bucket, on trial or not. */
@@ -63,19 +66,19 @@ export class Gate {
     trials: readonly Bucket[],
     units: readonly Bucket[],
   ): MaybePromise<true> {
-    return chain(buckets.length === 0 ? [] : this.limiter.consume(buckets), (verdicts) =>
-      chain(allAllowed(verdicts) ? this.tryOut(trials) : [], (tried) =>
+    return chain(buckets.length === 0 ? [] : this.limiter.consume(buckets, caller.time), (verdicts) =>
+      chain(allAllowed(verdicts) ? this.tryOut(trials, caller.time) : [], (tried) =>
         this.settle(caller, limit, verdicts, tried, units),
       ),
     );
   }
 
   /** Charges each bucket by itself: one that is full is no reason not to count in the others. */
-  private tryOut(trials: readonly Bucket[]): MaybePromise<Verdict[]> {
+  private tryOut(trials: readonly Bucket[], time: StoreTime): MaybePromise<Verdict[]> {
     return trials.reduce<MaybePromise<Verdict[]>>(
       (before, bucket) =>
         chain(before, (verdicts) =>
-          chain(this.limiter.consume([bucket]), ([verdict]) => [...verdicts, verdict]),
+          chain(this.limiter.consume([bucket], time), ([verdict]) => [...verdicts, verdict]),
         ),
       [],
     );

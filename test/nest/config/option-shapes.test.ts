@@ -91,6 +91,21 @@ const KINDS: Record<keyof RateLimitOptions, { right: unknown[]; wrong: [value: u
       [{}, 'store is an object: give a RateLimitStore'],
     ],
   },
+  storeTimeout: {
+    right: [1, 100, 60_000],
+    wrong: [
+      [0, 'storeTimeout is 0: give whole milliseconds'],
+      [1.5, 'storeTimeout is 1.5'],
+      ['100ms', 'storeTimeout is "100ms"'],
+    ],
+  },
+  onStoreError: {
+    right: ['local', 'open', 'closed'],
+    wrong: [
+      ['fail', 'onStoreError is "fail": give local, open, closed'],
+      [503, 'onStoreError is 503'],
+    ],
+  },
   headers: {
     right: [...HEADER_FORMATS, [], ['draft-6'], [...HEADER_FORMATS]],
     wrong: [

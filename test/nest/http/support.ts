@@ -23,6 +23,8 @@ type Value = number | string | readonly string[] | undefined;
 /** Node's response: names are case-insensitive. */
 export class FakeResponse implements RawResponse {
   headersSent = false;
+  statusCode = 200;
+  private readonly finished: (() => void)[] = [];
   readonly lines = new Map<string, Value>();
 
   getHeader(name: string): Value {
@@ -36,6 +38,16 @@ export class FakeResponse implements RawResponse {
 
   removeHeader(name: string): void {
     this.lines.delete(name.toLowerCase());
+  }
+
+  once(_event: 'finish', step: () => void): void {
+    this.finished.push(step);
+  }
+
+  /** Sends the answer. */
+  finish(statusCode: number): void {
+    this.statusCode = statusCode;
+    for (const step of this.finished.splice(0)) step();
   }
 }
 

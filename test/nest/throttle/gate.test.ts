@@ -5,6 +5,7 @@ import { createRate } from '../../../lib/algorithms/rate.js';
 import type { Bucket, Verdict } from '../../../lib/algorithms/verdict.js';
 import type { DecisionEvent, RateLimitEvent, RefusalEvent } from '../../../lib/events/event.js';
 import { RateLimitEvents } from '../../../lib/events/event-stream.js';
+import { StoreTime } from '../../../lib/limiter/store-time.js';
 import { Limiter } from '../../../lib/limiter/limiter.js';
 import type { Caller, Refusal } from '../../../lib/nest/call.js';
 import { Gate } from '../../../lib/nest/throttle/gate.js';
@@ -27,6 +28,7 @@ class FakeCaller implements Caller {
   readonly key = null;
   readonly context = null;
   readonly request = null;
+  readonly time = new StoreTime();
   readonly told: { policies: string[]; refused: string | null }[] = [];
 
   tell(verdicts: readonly Verdict[], refused: Verdict | null): HeaderLines {

@@ -1,0 +1,114 @@
+// Runs a script on the server that holds its keys: once, before its deadline, or not at all as far as that can be known.
+
+import type { Script } from '../script.js';
+import { Deadlines, type Due } from './deadlines.js';
+import { failureOf, isNoScript, isWrongServer, notDone, unknown } from './failures.js';
+import type { Link } from './link.js';
+import type { Server } from './server.js';
+import type { Session } from './session.js';
+
+/** Learning the clock, loading the script, one answer that came too late: each costs a round trip, at most once. */
+const MOST_TRIES = 5;
+const { MAX_SAFE_INTEGER } = Number;
+
+/** A call under way. */
+class Call implements Due {
+  /** The command under way, if one is; `effective`: unless it only asks for the time. */
+  sent: { readonly at: number; readonly server: Server; readonly effective: boolean } | null = null;
+  over = false;
+
+  constructor(
+    readonly due: number,
+    private readonly now: () => number,
+    private readonly reject: (error: Error) => void,
+  ) {}
+
+  expire(): void {
+    this.over = true;
+    this.sent?.server.missed(this.sent.at, this.now());
+    this.reject(this.sent?.effective === true ? unknown('no answer in time') : notDone('no time left'));
+  }
+}
+
+export class ScriptCaller {
+  private readonly deadlines: Deadlines;
+
+  /** `now`: microseconds of the monotonic clock. */
+  constructor(
+    private readonly link: Link,
+    private readonly now: () => number,
+  ) {
+    this.deadlines = new Deadlines(now);
+  }
+
+  /**
+   * The numbers that the script returns, the first the server's time. Its ARGV are the deadline and `args`.
+   *
+   * `due`, in microseconds of the monotonic clock, is when the call rejects whatever happens, and after which the
+   * script does nothing.
+   */
+  call(
+    script: Script,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    due: number,
+  ): Promise<number[]> {
+    return new Promise((resolve, reject) => {
+      const call = new Call(due, this.now, reject);
+      this.deadlines.add(call);
+      void this.run(script, keys, args, call)
+        .then(resolve, reject)
+        .then(() => this.deadlines.remove(call));
+    });
+  }
+
+  private async run(
+    script: Script,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    call: Call,
+  ): Promise<number[]> {
+    const session = await this.link.ready();
+    let known = true;
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const server = session.serverOf(keys[0]);
+      const sent = this.now();
+      if (call.over || sent >= call.due) break;
+      const deadline = server.clock.deadline(call.due, sent);
+      call.sent = { at: sent, server, effective: deadline > 0 };
+      const command = known ? ['EVALSHA', script.sha] : ['EVAL', script.text];
+      command.push(String(keys.length), ...keys, String(deadline));
+      for (const arg of args) command.push(String(arg));
+      try {
+        const reply = numbersOf(await session.client.send(keys[0], command));
+        const received = this.now();
+        server.heard(received);
+        // A redirected command was answered by another server.
+        if (session.serverOf(keys[0]) === server) server.clock.learn(reply[0], sent, received);
+        if (reply.length > 1) return reply;
+        known = true;
+      } catch (error) {
+        server.heard(this.now());
+        if (!known || !isNoScript(error)) throw this.failure(error, session, deadline > 0);
+        known = false;
+      }
+      call.sent = null;
+    }
+    throw notDone('the deadline passed');
+  }
+
+  private failure(error: unknown, session: Session, sent: boolean): Error {
+    if (isWrongServer(error)) this.link.drop(session);
+    return failureOf(error, sent);
+  }
+}
+
+/** A script's reply as numbers, whether the client gives them as numbers or as text. */
+function numbersOf(reply: unknown): number[] {
+  // ioredis reads the largest safe integer as the one above it.
+  const numbers = Array.isArray(reply) ? reply.map((value) => Math.min(Number(value), MAX_SAFE_INTEGER)) : [];
+  if (numbers.length === 0 || !numbers.every(Number.isSafeInteger)) {
+    throw unknown('the answer is none of our script');
+  }
+  return numbers;
+}

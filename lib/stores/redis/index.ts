@@ -1,0 +1,4 @@
+// Every public name of `nestjs-tollgate/redis`. The main entry loads no Redis client, nor this.
+
+export { RedisStore, type RedisStoreOptions } from './redis.store.js';
+export type { RedisClient } from './clients/client-source.js';

@@ -1,0 +1,176 @@
+// Buckets in Redis or Valkey, shared by every process that names the same server: one script call per step.
+
+import type { LeaseReply } from '../../algorithms/lease.js';
+import { allAllowed, type Bucket, type Verdict } from '../../algorithms/verdict.js';
+import { systemClock, type Clock } from '../clock.js';
+import { Refusals } from '../refusals.js';
+import { RateLimitStore, type BucketName, type LeaseCall, type MaybePromise, type Refund } from '../store.js';
+import { Link } from './calls/link.js';
+import { ScriptCaller } from './calls/script-caller.js';
+import { clientSource, type RedisClient } from './clients/client-source.js';
+import { KeyNames } from './key-names.js';
+import { Operations, type StepMode } from './operations.js';
+import { inPart, perKey, succeedsWithin, whole } from './spread.js';
+import { givenBack } from './verdicts.js';
+
+export interface RedisStoreOptions {
+  /** What the names of all keys begin with, before a schema version. No braces. Default 'tollgate:'. */
+  readonly keyPrefix?: string;
+  /** For tests: buckets count by its wall clock instead of the server's. Deadlines don't. Default: the server's. */
+  readonly clock?: Clock;
+}
+
+/** How long after its step a charge may still be given back on a cluster, in microseconds. */
+const GIVE_BACK_WITHIN = 1_000_000;
+
+/**
+ * A store in Redis 6.2 or later, or Valkey.
+ *
+ * `clientOrUrl` is a client of ioredis, iovalkey or redis (node-redis), for one server, Sentinel or a cluster, or a URL
+ * such as `redis://localhost:6379`. A client is duplicated and never used itself: the connections of the store neither
+ * queue commands nor send any twice, whatever the client's own settings. It connects at the boot of the app, or at the
+ * first call.
+ *
+ * On a cluster, buckets of different keys lie on different servers: one call each, at once, and what some have charged
+ * is given back when another refuses.
+ */
+export class RedisStore extends RateLimitStore {
+  override readonly clock: Clock;
+  private readonly refusals: Refusals;
+  private readonly clustered: boolean;
+  private readonly link: Link;
+  private readonly operations: Operations;
+  private users = 0;
+
+  /** @throws TollgateError when the client or the URL is none, or the prefix has braces. */
+  constructor(clientOrUrl: RedisClient | string, options: RedisStoreOptions = {}) {
+    super();
+    const { keyPrefix = 'tollgate:', clock } = options;
+    this.clock = clock ?? systemClock;
+    this.refusals = new Refusals(() => this.clock.monotonic());
+    const source = clientSource(clientOrUrl);
+    this.clustered = source.clustered;
+    this.link = new Link(source, now);
+    this.operations = new Operations(new ScriptCaller(this.link, now), new KeyNames(keyPrefix), clock);
+  }
+
+  override consume(buckets: readonly Bucket[], timeout: number): MaybePromise<Verdict[]> {
+    return this.refusals.ofConsume(buckets) ?? this.ask('consume', buckets, dueIn(timeout));
+  }
+
+  override peek(buckets: readonly Bucket[], timeout: number): MaybePromise<Verdict[]> {
+    return this.refusals.ofPeek(buckets) ?? this.ask('peek', buckets, dueIn(timeout));
+  }
+
+  override charge(buckets: readonly Bucket[], timeout: number): Promise<Verdict[]> {
+    return this.changing(buckets, () => this.step('charge', buckets, dueIn(timeout)));
+  }
+
+  override refund(refunds: readonly Refund[], timeout: number): Promise<void> {
+    return this.giveBack(refunds, dueIn(timeout));
+  }
+
+  override clear(names: readonly BucketName[], timeout: number): Promise<void> {
+    const due = dueIn(timeout);
+    return this.changing(names, async () => {
+      await this.each(
+        names,
+        ({ key }) => key,
+        (group) => this.operations.clear(group, due),
+      );
+    });
+  }
+
+  override lease(calls: readonly LeaseCall[], timeout: number): Promise<LeaseReply[]> {
+    const due = dueIn(timeout);
+    return this.each(
+      calls,
+      ({ account }) => account.key,
+      (group) => this.operations.lease(group, due),
+    );
+  }
+
+  override open(): void {
+    this.users++;
+    this.link.open();
+  }
+
+  /** Ends the connections once no app uses the store; calls then reject until it is opened again. */
+  override async close(): Promise<void> {
+    this.users = Math.max(0, this.users - 1);
+    if (this.users === 0) await this.link.close();
+  }
+
+  /** A consume or a peek, whose refusal is remembered. */
+  private async ask(mode: StepMode, buckets: readonly Bucket[], due: number): Promise<Verdict[]> {
+    const asked = this.clock.monotonic();
+    const consumes = mode === 'consume' && this.clustered && buckets.length > 1;
+    const verdicts = await (consumes ? this.consumeSpread(buckets, due) : this.step(mode, buckets, due));
+    this.refusals.remember(verdicts, asked);
+    return verdicts;
+  }
+
+  private step(mode: StepMode, buckets: readonly Bucket[], due: number): Promise<Verdict[]> {
+    return this.each(
+      buckets,
+      ({ key }) => key,
+      (group) => this.operations.step(mode, group, due),
+    );
+  }
+
+  /** Charges the buckets of each key, and gives back what was charged unless all have room. */
+  private async consumeSpread(buckets: readonly Bucket[], due: number): Promise<Verdict[]> {
+    const outcome = await perKey(
+      buckets,
+      ({ key }) => key,
+      (group) => this.operations.step('consume', group, due),
+    );
+    const { answers, error } = outcome;
+    if (error === undefined && allAllowed(answers)) return whole(outcome);
+    const refunds = answers.map((charge) => ({ charge, cost: charge.bucket.cost }));
+    const back = await succeedsWithin(this.giveBack(refunds, due + GIVE_BACK_WITHIN), due - now());
+    if (error !== undefined) throw back ? error : inPart(error);
+    return answers.map(givenBack);
+  }
+
+  private async giveBack(refunds: readonly Refund[], due: number): Promise<void> {
+    const real = refunds.filter(({ charge, cost }) => charge.taken > 0 && cost > 0);
+    const buckets = real.map(({ charge }) => charge.bucket);
+    await this.changing(buckets, () =>
+      this.each(
+        real,
+        ({ charge }) => charge.bucket.key,
+        (group) => this.operations.refund(group, due),
+      ),
+    );
+  }
+
+  /** One call for all, or one per key where keys lie on several servers. */
+  private async each<T, R>(
+    items: readonly T[],
+    keyOf: (item: T) => string,
+    call: (group: readonly T[]) => Promise<readonly R[]>,
+  ): Promise<R[]> {
+    if (items.length === 0) return [];
+    if (!this.clustered || items.length === 1) return [...(await call(items))];
+    return whole(await perKey(items, keyOf, call));
+  }
+
+  /** What is remembered of buckets that change is void, and so is what was asked before the change was over. */
+  private async changing<R>(names: readonly BucketName[], change: () => Promise<R>): Promise<R> {
+    try {
+      return await change();
+    } finally {
+      this.refusals.forget(names);
+    }
+  }
+}
+
+function now(): number {
+  return systemClock.monotonic();
+}
+
+/** The moment `timeout` milliseconds from now. */
+function dueIn(timeout: number): number {
+  return now() + timeout * 1000;
+}

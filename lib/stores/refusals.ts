@@ -1,0 +1,126 @@
+// What refused steps told of a shared store's buckets, remembered for a second: whoever keeps asking for what is not
+// there costs one call per second, not one per request.
+
+import { fixedVerdict, fixedWait, windowEnd } from '../algorithms/fixed-window.js';
+import { gcraUsed, gcraVerdict, gcraWait } from '../algorithms/gcra.js';
+import type { Rate } from '../algorithms/rate.js';
+import { allAllowed, type Bucket, type Verdict } from '../algorithms/verdict.js';
+import type { BucketName } from './store.js';
+
+/** Longest that anything is believed, in microseconds. */
+const LONGEST = 1_000_000;
+
+/** The last verdict of a bucket that was in a refused step; null once a charge, a refund or a clear made it void. */
+interface Memory {
+  readonly verdict: Verdict | null;
+  /** When it was heard, in microseconds of the monotonic clock. */
+  readonly at: number;
+}
+
+/**
+ * A bucket holds at least what it held when it was last heard of, less what drained since. A cost that does not fit
+ * into the rest is refused without asking; so is the list it stands in. Its other buckets are told as they were last
+ * heard of, or as never charged when they were not: a refused bucket decides what the client is told, they do not.
+ * What other processes give back is seen after a second at most.
+ */
+export class Refusals {
+  /** By namespace and key; a namespace has no line break. Oldest first. */
+  private readonly memories = new Map<string, Memory>();
+
+  /** `now`: microseconds of the monotonic clock. Of more than `maxEntries` buckets the oldest are forgotten. */
+  constructor(
+    private readonly now: () => number,
+    private readonly maxEntries = 10_000,
+  ) {}
+
+  get size(): number {
+    return this.memories.size;
+  }
+
+  /** The verdicts of a consume that is known to be refused; null when the store has to be asked. */
+  ofConsume(buckets: readonly Bucket[]): Verdict[] | null {
+    if (this.memories.size === 0) return null;
+    const known = this.recall(buckets);
+    const refusal = known.find((verdict) => verdict?.allowed === false);
+    if (refusal === undefined || refusal === null) return null;
+    const now = refusal.until - refusal.resetAfter;
+    return known.map((verdict, index) => verdict ?? stateOf(buckets[index], 0, now));
+  }
+
+  /** The same of a peek, which answers for each of its buckets: all must be known to refuse. */
+  ofPeek(buckets: readonly Bucket[]): Verdict[] | null {
+    if (this.memories.size === 0) return null;
+    const refusals: Verdict[] = [];
+    for (const verdict of this.recall(buckets)) {
+      if (verdict === null || verdict.allowed) return null;
+      refusals.push(verdict);
+    }
+    return refusals;
+  }
+
+  /** Remembers what the store, asked at `asked`, answered to a consume or a peek: all of it when it refused. */
+  remember(verdicts: readonly Verdict[], asked: number): void {
+    const refused = !allAllowed(verdicts);
+    if (!refused && this.memories.size === 0) return;
+    const at = this.now();
+    for (const verdict of verdicts) {
+      const id = idOf(verdict.bucket);
+      const known = this.memories.get(id);
+      if (!refused && known === undefined) continue;
+      // Asked before something was given back, the store may have answered before that too.
+      if (known?.verdict === null && known.at >= asked) continue;
+      this.put(id, { verdict, at });
+    }
+  }
+
+  /** Forgets buckets that just changed. */
+  forget(names: readonly BucketName[]): void {
+    const at = this.now();
+    for (const name of names) this.put(idOf(name), { verdict: null, at });
+  }
+
+  /** What each bucket is known to answer now. */
+  private recall(buckets: readonly Bucket[]): (Verdict | null)[] {
+    const now = this.now();
+    return buckets.map((bucket) => {
+      const memory = this.memories.get(idOf(bucket));
+      if (memory === undefined || memory.verdict === null || now - memory.at >= LONGEST) return null;
+      if (!sameRate(memory.verdict.bucket.rate, bucket.rate)) return null;
+      return later(memory.verdict, bucket, now - memory.at);
+    });
+  }
+
+  private put(id: string, memory: Memory): void {
+    this.memories.delete(id);
+    this.memories.set(id, memory);
+    for (const [oldest, { at }] of this.memories) {
+      if (this.memories.size <= this.maxEntries && memory.at - at < LONGEST) break;
+      this.memories.delete(oldest);
+    }
+  }
+}
+
+function idOf({ namespace, key }: BucketName): string {
+  return `${namespace}\n${key}`;
+}
+
+function sameRate(a: Rate, b: Rate): boolean {
+  return a === b || (a.limit === b.limit && a.window === b.window && a.algorithm === b.algorithm);
+}
+
+/** The verdict `elapsed` microseconds later, of another cost; null in another window. */
+function later(verdict: Verdict, bucket: Bucket, elapsed: number): Verdict | null {
+  const { rate } = bucket;
+  const { until, remaining, resetAfter } = verdict;
+  const now = until - resetAfter + elapsed;
+  if (rate.algorithm === 'gcra') return stateOf(bucket, gcraUsed(until, rate, now), now);
+  return now < until ? stateOf(bucket, rate.limit - remaining, now) : null;
+}
+
+/** What a bucket that holds `used` answers at `now`, the store's time. */
+function stateOf(bucket: Bucket, used: number, now: number): Verdict {
+  const { rate, cost } = bucket;
+  if (rate.algorithm === 'gcra') return gcraVerdict(bucket, used, 0, gcraWait(used, cost, rate), now);
+  const end = windowEnd(rate.window, now);
+  return fixedVerdict(bucket, used, 0, fixedWait(used, cost, rate, end, now), end, now);
+}

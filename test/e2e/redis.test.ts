@@ -1,0 +1,169 @@
+// Whole apps over a real Redis: several of them share one limit, and a server that fails never fails a request.
+import { Body, Controller, Get, HttpCode, Post, UnauthorizedException } from '@nestjs/common';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Throttle, ThrottleLogin, type OnStoreError, type RateLimitOptions } from '../../lib/index.js';
+import { RedisStore } from '../../lib/stores/redis/redis.store.js';
+import { RedisServer } from '../tools/servers/redis-server.js';
+import { ADAPTERS, startApp, type AdapterName } from './support/app.js';
+import { checkNestVersion } from './support/nest-version.js';
+
+@Controller()
+class Routes {
+  @Get('reports')
+  @Throttle({ limit: 3, per: '24h' })
+  reports(): string {
+    return 'ok';
+  }
+
+  @Post('login')
+  @HttpCode(200)
+  @ThrottleLogin('email')
+  login(@Body() { password }: { password?: string }): string {
+    if (password !== 'right') throw new UnauthorizedException();
+    return 'welcome';
+  }
+}
+
+let server: RedisServer;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await RedisServer.start();
+  redis = new Redis(server.url);
+  redis.on('error', () => {});
+});
+
+beforeEach(() => redis.flushall());
+
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+checkNestVersion();
+
+async function start(adapter: AdapterName, options: RateLimitOptions = {}) {
+  const { port, log } = await startApp(adapter, {
+    controllers: [Routes],
+    rateLimit: { perIp: { limit: 1_000, per: '24h' }, store: new RedisStore(redis), ...options },
+  });
+  const base = `http://127.0.0.1:${port}`;
+  const login = (password: string) =>
+    fetch(`${base}/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: 'user-a@x.example', password }),
+    });
+  return { log, get: () => fetch(`${base}/reports`), login };
+}
+
+async function statuses(count: number, call: () => Promise<Response>): Promise<number[]> {
+  const found: number[] = [];
+  for (let i = 0; i < count; i++) found.push((await call()).status);
+  return found;
+}
+
+/** The longest of `count` calls in milliseconds. */
+async function slowest(count: number, call: () => Promise<Response>): Promise<number> {
+  let longest = 0;
+  for (let i = 0; i < count; i++) {
+    const before = performance.now();
+    await call();
+    longest = Math.max(longest, performance.now() - before);
+  }
+  return longest;
+}
+
+/** Runs a step while the server is gone, and brings it back, empty. */
+async function inOutage(step: () => Promise<void>): Promise<void> {
+  await server.crash();
+  try {
+    await step();
+  } finally {
+    await server.resume();
+  }
+}
+
+describe.each(ADAPTERS)('apps over Redis on %s', (adapter) => {
+  it('M09 two of them have one limit', async () => {
+    const [one, two] = [await start(adapter), await start(adapter)];
+    expect([...(await statuses(2, one.get)), ...(await statuses(2, two.get))]).toEqual([200, 200, 200, 429]);
+  });
+
+  it('J13 C05 sign-ins share their failures, and no key in the server shows whose they are', async () => {
+    const [one, two] = [await start(adapter), await start(adapter)];
+    const wrong = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => (index % 2 === 0 ? one : two).login('wrong')),
+    );
+    const failures = wrong.filter(({ status }) => status === 401).length;
+    expect(failures).toBeLessThanOrEqual(5);
+    expect(failures).toBeGreaterThan(0);
+    expect(wrong.filter(({ status }) => status === 429)).toHaveLength(50 - failures);
+    const keys = await redis.keys('*');
+    expect(keys.length).toBeGreaterThan(0);
+    for (const key of keys) {
+      expect(key).not.toContain('x.example');
+      expect(await redis.pttl(key)).toBeGreaterThan(0);
+    }
+  });
+
+  const expected: [OnStoreError, number[]][] = [
+    ['local', [200, 200, 200, 429, 429]],
+    ['open', [200, 200, 200, 200, 200]],
+    ['closed', [503, 503, 503, 503, 503]],
+  ];
+  it.each(expected)(
+    'K08 K11 %s: answered in time and by the policy while the server is gone',
+    async (onStoreError, answers) => {
+      const app = await start(adapter, { onStoreError });
+      expect((await app.get()).status).toBe(200);
+      await inOutage(async () => {
+        const found = await statuses(5, app.get);
+        expect(found).toEqual(answers);
+        const longest = await slowest(20, app.get);
+        console.log(`longest answer without a server: ${longest.toFixed(0)} ms`);
+        expect(longest).toBeLessThan(1_000);
+        if (onStoreError === 'closed') {
+          const refused = await app.get();
+          expect([refused.headers.get('retry-after'), await refused.json()]).toEqual([
+            '1',
+            { statusCode: 503, message: 'Service Unavailable', error: 'Service Unavailable' },
+          ]);
+        } else {
+          expect(await statuses(6, () => app.login('wrong'))).toEqual([401, 401, 401, 401, 401, 429]);
+        }
+      });
+    },
+  );
+
+  it('K07 is normal again within a second of a restart, with one warning when it fell and one when it is back', async () => {
+    const app = await start(adapter);
+    await inOutage(async () => void (await statuses(30, app.get)));
+    const back = performance.now();
+    while ((await redis.keys('*').catch(() => [])).length === 0) {
+      await app.get();
+      if (performance.now() - back > 10_000) throw new Error('the store is not asked again');
+    }
+    const took = performance.now() - back;
+    console.log(`shared again ${took.toFixed(0)} ms after the restart`);
+    expect(took).toBeLessThan(10_000);
+    expect(app.log.own('warn').filter((line) => /the store is (down|back)/.test(line))).toEqual([
+      expect.stringContaining('the store is down (TOLLGATE_STORE_'),
+      expect.stringContaining('the store is back after'),
+    ]);
+  });
+
+  it('K10 a server that hangs delays no request beyond the deadline', async () => {
+    const app = await start(adapter);
+    await app.get();
+    server.freeze();
+    try {
+      const longest = await slowest(10, app.get);
+      console.log(`longest answer over a server that hangs: ${longest.toFixed(0)} ms`);
+      expect(longest).toBeLessThan(1_500);
+    } finally {
+      server.thaw();
+    }
+  });
+});

@@ -1,0 +1,127 @@
+import { Cluster, Redis } from 'ioredis';
+import { createCluster } from 'redis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { keySlot } from '../../../lib/stores/redis/key-slot.js';
+import { RedisStore } from '../../../lib/stores/redis/redis.store.js';
+import { RedisCluster } from '../../tools/servers/redis-cluster.js';
+import { fixed, gcra, TIMEOUT } from './buckets.js';
+
+let cluster: RedisCluster;
+let servers: Redis[];
+
+const clients = {
+  ioredis: () => new Cluster(cluster.nodes, { lazyConnect: true }),
+  'node-redis': () => createCluster({ rootNodes: cluster.nodes.map((socket) => ({ socket })) }),
+};
+
+beforeAll(async () => {
+  cluster = await RedisCluster.start(1);
+  servers = cluster.masters.map(({ port }) => new Redis(port, '127.0.0.1'));
+  for (const server of servers) server.on('error', () => {});
+});
+
+afterAll(async () => {
+  for (const server of servers) server.disconnect();
+  await cluster.stop();
+});
+
+/** Keys of one client each that lie on the first, second and third server. */
+function keysOnEach(prefix: string): string[] {
+  const found: string[] = [];
+  for (let i = 0; found.filter(Boolean).length < 3; i++) {
+    const key = `${prefix}${i}`;
+    found[Math.floor((keySlot(`{${key}}`) * 3) / 16_384)] ??= key;
+  }
+  return found;
+}
+
+it('K04 computes the slot of a key as the cluster does', async () => {
+  const keys = ['', 'foo', '{user}g:x', '{}x', 'a{b}c{d}', 'a{b', 'ключ{鍵}', '\u{1F511}', '}{a}', '{{a}}'];
+  for (const key of keys) {
+    expect(keySlot(key), key).toBe(Number(await servers[0].call('CLUSTER', 'KEYSLOT', key)));
+  }
+});
+
+describe.each(Object.entries(clients))('on a cluster by %s', (name, client) => {
+  it('K04 I03 charges buckets of several servers all or none', async () => {
+    const store = new RedisStore(client(), { keyPrefix: `${name}:` });
+    const [a, b, c] = keysOnEach('all');
+    const step = [gcra(a, 10), fixed(b, 5), fixed(c, 100, 30)];
+    expect((await store.consume(step, TIMEOUT)).map(({ remaining }) => remaining)).toEqual([9, 4, 70]);
+    await store.consume([fixed(b, 5, 4)], TIMEOUT);
+    const refused = await store.consume(step, TIMEOUT);
+    expect(refused.map(({ allowed, taken }) => [allowed, taken])).toEqual([
+      [true, 0],
+      [false, 0],
+      [true, 0],
+    ]);
+    const left = await store.peek([gcra(a, 10, 0), fixed(b, 5, 0), fixed(c, 100, 0)], TIMEOUT);
+    expect(left.map(({ remaining }) => remaining)).toEqual([9, 0, 70]);
+    await store.close();
+  });
+
+  it('K04 K05 meets no CROSSSLOT, whatever the text of users', async () => {
+    const store = new RedisStore(client(), { keyPrefix: `${name}:` });
+    for (const key of ['a}{b', '{}', '{x', '', '%', '鍵']) {
+      const step = [gcra(key), fixed(key), { ...gcra(key), namespace: '{other}' }];
+      for (const { remaining } of await store.consume(step, TIMEOUT)) expect(remaining, key).toBe(9);
+      await store.clear(step, TIMEOUT);
+    }
+    await store.close();
+  });
+
+  it('J13 never admits more than the limits, however many stores and steps at once', async () => {
+    const stores = [0, 1, 2].map(() => new RedisStore(client(), { keyPrefix: `${name}:` }));
+    const [a, b] = keysOnEach('race');
+    const calls = Array.from({ length: 60 }, async (_, i) => {
+      const step = i % 2 === 0 ? [fixed(a, 12), fixed(b, 20)] : [fixed(b, 20), fixed(a, 12)];
+      return stores[i % 3].consume(step, TIMEOUT);
+    });
+    const answers = await Promise.all(calls);
+    const admitted = answers.filter((verdicts) => verdicts.every(({ allowed }) => allowed)).length;
+    expect(admitted).toBeLessThanOrEqual(12);
+    // While they met, some were refused that had room. Nothing of that is left.
+    const fresh = new RedisStore(client(), { keyPrefix: `${name}:` });
+    const left = await fresh.peek([fixed(a, 12, 0), fixed(b, 20, 0)], TIMEOUT);
+    expect(left.map(({ remaining }) => remaining)).toEqual([12 - admitted, 20 - admitted]);
+    for (const store of [...stores, fresh]) await store.close();
+  });
+
+  it('K10 gives back what was charged when one of the servers does not answer, and leaves the others alone', async () => {
+    const store = new RedisStore(client(), { keyPrefix: `${name}:` });
+    const [a, b, c] = keysOnEach('frozen');
+    await store.consume([fixed(a), fixed(b), fixed(c)], TIMEOUT);
+    cluster.masters[1].freeze();
+    try {
+      const started = performance.now();
+      await expect(store.consume([fixed(a), fixed(b)], 150)).rejects.toMatchObject({ name: 'TollgateError' });
+      expect(performance.now() - started).toBeLessThan(300);
+      expect((await store.peek([fixed(a, 10, 0)], TIMEOUT))[0].remaining).toBe(9);
+      expect((await store.consume([fixed(c)], TIMEOUT))[0].remaining).toBe(8);
+    } finally {
+      cluster.masters[1].thaw();
+    }
+    await expect
+      .poll(() => store.peek([fixed(b, 10, 0)], 200), { timeout: 5_000, interval: 50 })
+      .toMatchObject([{ remaining: 9 }]);
+    await store.close();
+  });
+});
+
+it('K07 K03 follows a failover, by either client at once', async () => {
+  const stores = Object.entries(clients).map(([name, client]) => {
+    return new RedisStore(client(), { keyPrefix: `failover ${name}:` });
+  });
+  const [key, elsewhere] = keysOnEach('failover');
+  for (const store of stores) await store.consume([fixed(key), fixed(elsewhere)], TIMEOUT);
+  await cluster.masters[0].crash();
+  const started = performance.now();
+  for (const store of stores) {
+    await expect
+      .poll(() => store.consume([fixed(key, 1_000)], 200), { timeout: 12_000, interval: 50 })
+      .toMatchObject([{ allowed: true }]);
+    expect((await store.peek([fixed(elsewhere, 10, 0)], TIMEOUT))[0].remaining).toBe(9);
+    await store.close();
+  }
+  expect(performance.now() - started).toBeLessThan(12_000);
+});

@@ -1,0 +1,35 @@
+import { Redis } from 'ioredis';
+import { createSentinel } from 'redis';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { RedisStore } from '../../../lib/stores/redis/redis.store.js';
+import { RedisSentinel } from '../../tools/servers/redis-sentinel.js';
+import { fixed, TIMEOUT } from './buckets.js';
+
+let sentinel: RedisSentinel;
+
+beforeAll(async () => {
+  sentinel = await RedisSentinel.start();
+});
+
+afterAll(() => sentinel.stop());
+
+it('K07 a store through Sentinel counts on, on the new master, within seconds of a failover', async () => {
+  const { name, nodes } = sentinel;
+  const stores = [
+    new RedisStore(new Redis({ sentinels: nodes, name, lazyConnect: true }), { keyPrefix: 'ioredis:' }),
+    new RedisStore(createSentinel({ name, sentinelRootNodes: nodes }), { keyPrefix: 'node-redis:' }),
+  ];
+  for (const store of stores) {
+    expect((await store.consume([fixed('user', 1_000, 7)], TIMEOUT))[0].remaining).toBe(993);
+  }
+  await sentinel.master.crash();
+  for (const store of stores) {
+    await expect(store.consume([fixed('user', 1_000)], 100)).rejects.toMatchObject({ name: 'TollgateError' });
+    await expect
+      .poll(() => store.consume([fixed('recovered', 1_000)], 200), { timeout: 10_000, interval: 50 })
+      .toMatchObject([{ allowed: true }]);
+    const [{ remaining }] = await store.peek([fixed('user', 1_000, 0)], TIMEOUT);
+    expect([992, 993, 1_000]).toContain(remaining);
+    await store.close();
+  }
+});

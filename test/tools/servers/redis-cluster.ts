@@ -1,0 +1,84 @@
+// A Redis Cluster on this machine: masters that share the slots, and replicas where a test wants a failover.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { RedisServer } from './redis-server.js';
+
+const SLOTS = 16_384;
+
+export class RedisCluster {
+  private constructor(
+    readonly masters: readonly RedisServer[],
+    readonly replicas: readonly RedisServer[],
+  ) {}
+
+  /** Three masters, with so many replicas of the first. */
+  static async start(replicas = 0): Promise<RedisCluster> {
+    const args = [
+      '--cluster-enabled',
+      'yes',
+      '--cluster-node-timeout',
+      '1000',
+      '--repl-diskless-sync-delay',
+      '0',
+    ];
+    const servers = await Promise.all(
+      Array.from({ length: 3 + replicas }, () => RedisServer.start('redis-server', args)),
+    );
+    const cluster = new RedisCluster(servers.slice(0, 3), servers.slice(3));
+    await withClients(servers, (clients) => join(clients));
+    return cluster;
+  }
+
+  get nodes(): { host: string; port: number }[] {
+    return [...this.masters, ...this.replicas].map(({ port }) => ({ host: '127.0.0.1', port }));
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.masters, ...this.replicas].map((server) => server.stop()));
+  }
+}
+
+async function join(clients: readonly Redis[]): Promise<void> {
+  const [first, ...others] = clients;
+  for (const [index, client] of clients.entries()) {
+    await client.call('CLUSTER', 'SET-CONFIG-EPOCH', `${index + 1}`);
+    const slots = Array.from({ length: SLOTS }, (_, slot) => slot).filter(
+      (slot) => Math.floor((slot * 3) / SLOTS) === index,
+    );
+    if (slots.length > 0) await client.call('CLUSTER', 'ADDSLOTS', ...slots);
+  }
+  for (const { options } of others) await first.call('CLUSTER', 'MEET', '127.0.0.1', `${options.port}`);
+  const knowsAll = async (client: Redis): Promise<boolean> =>
+    String(await client.call('CLUSTER', 'INFO')).includes(`cluster_known_nodes:${clients.length}\r`);
+  await until(async () => (await Promise.all(clients.map(knowsAll))).every(Boolean));
+  const id = String(await first.call('CLUSTER', 'MYID'));
+  for (const replica of clients.slice(3)) await replica.call('CLUSTER', 'REPLICATE', id);
+  const isReady = async (client: Redis): Promise<boolean> => {
+    const state = String(await client.call('CLUSTER', 'INFO'));
+    const role = await client.info('replication');
+    return (
+      state.includes('cluster_state:ok') && (role.includes('role:master') || role.includes('link_status:up'))
+    );
+  };
+  await until(async () => (await Promise.all(clients.map(isReady))).every(Boolean));
+}
+
+async function withClients(
+  servers: readonly RedisServer[],
+  work: (clients: readonly Redis[]) => Promise<void>,
+): Promise<void> {
+  const clients = servers.map(({ port }) => new Redis(port, '127.0.0.1'));
+  try {
+    await work(clients);
+  } finally {
+    for (const client of clients) client.disconnect();
+  }
+}
+
+/** Waits, up to 15 seconds, until something is so. */
+export async function until(condition: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; !(await condition()); tries++) {
+    if (tries > 600) throw new Error('waited 15 seconds in vain');
+    await sleep(25);
+  }
+}

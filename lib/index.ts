@@ -50,6 +50,7 @@ export {
   type Verified,
 } from './nest/login/attempt.throttle.js';
 export { MailThrottle } from './nest/login/mail.throttle.js';
+export { RateLimitHealth, type StoreHealth } from './nest/integrations/rate-limit-health.js';
 export type { BucketRequest } from './nest/service/bucket-request.js';
 export type { Receipt } from './limiter/receipt.js';
 export type { Decision, HeaderLines, RefusalReason } from './algorithms/decision.js';

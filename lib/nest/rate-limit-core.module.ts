@@ -22,6 +22,7 @@ import { rateLimitConfig, type RateLimitConfig } from './config/rate-limit.confi
 import { HttpInstall } from './http/http-install.js';
 import { HttpLimits } from './http/http-limits.js';
 import { PerIpGuard } from './http/per-ip.guard.js';
+import { RateLimitHealth } from './integrations/rate-limit-health.js';
 import { AttemptEntry } from './login/attempt-entry.js';
 import { LoginThrottle, SecondFactorThrottle } from './login/attempt.throttle.js';
 import { Attempts } from './login/attempts.js';
@@ -38,7 +39,7 @@ import { ThrottleGuard } from './throttle/throttle.guard.js';
 export const RATE_LIMIT_OPTIONS = Symbol('tollgate:options');
 
 /** Nest makes them of what stands below. */
-const SERVICES = [RateLimitService, LoginThrottle, SecondFactorThrottle, MailThrottle];
+const SERVICES = [RateLimitService, LoginThrottle, SecondFactorThrottle, MailThrottle, RateLimitHealth];
 
 const EXPORTED = [...SERVICES, RateLimitStore, RateLimitEvents, PerIpGuard, ThrottleGuard];
 

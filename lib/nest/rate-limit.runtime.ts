@@ -37,6 +37,8 @@ export class RateLimitRuntime {
   readonly options: ResolvedOptions;
   readonly authGuards: readonly GuardType[];
   readonly store: RateLimitStore;
+  /** Milliseconds. */
+  readonly storeTimeout: number;
   readonly limiter: Limiter;
   readonly headers: ResponseHeaders;
   readonly gate: Gate;
@@ -68,7 +70,8 @@ export class RateLimitRuntime {
     this.authGuards = [options.authGuard ?? []].flat();
     this.dryRun = options.dryRun ?? false;
     this.failover = this.store instanceof MemoryStore ? null : this.failoverOf(this.store, options);
-    this.limiter = new Limiter(this.failover ?? this.store, options.storeTimeout ?? STORE_TIMEOUT);
+    this.storeTimeout = options.storeTimeout ?? STORE_TIMEOUT;
+    this.limiter = new Limiter(this.failover ?? this.store, this.storeTimeout);
     this.headers = new ResponseHeaders(options.headers === null ? [] : [options.headers ?? 'draft-6'].flat());
     this.api = new ApiPolicies(this.options.api);
     this.logins = this.options.login;

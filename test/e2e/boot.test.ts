@@ -31,6 +31,19 @@ describe.each(ADAPTERS)('the boot on %s', (adapter) => {
     expect(running.log.own('warn')).toEqual([]);
   });
 
+  it('K11 fails where sign-ins would be open while a store is down, and where a word for it is none', async () => {
+    const error = await failedBoot(adapter, {
+      rateLimit: unchecked({
+        login: { onStoreError: 'open' },
+        perIp: { limit: 9, per: '1m', onStoreError: 'fail' },
+        throttle: { limit: 9, per: '1m', onStoreError: 'none' },
+      }),
+    });
+    expect(error.message).toContain(`login.onStoreError is "open": give 'local' or 'closed'`);
+    expect(error.message).toContain(`perIp.onStoreError is "fail": give 'local' or 'open' or 'closed'`);
+    expect(error.message).toContain(`throttle.onStoreError is "none": give 'local' or 'open' or 'closed'`);
+  });
+
   it('P02, A04, B04 says everything that is wrong at once: name, value and remedy', async () => {
     const findings = {
       perIp: { limit: 0, per: '1m' },

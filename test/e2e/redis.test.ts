@@ -44,7 +44,7 @@ afterAll(async () => {
 checkNestVersion();
 
 async function start(adapter: AdapterName, options: RateLimitOptions = {}) {
-  const { port, log } = await startApp(adapter, {
+  const { app, port, log } = await startApp(adapter, {
     controllers: [Routes],
     rateLimit: { perIp: { limit: 1_000, per: '24h' }, store: new RedisStore(redis), ...options },
   });
@@ -55,7 +55,8 @@ async function start(adapter: AdapterName, options: RateLimitOptions = {}) {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ email: 'user-a@x.example', password }),
     });
-  return { log, get: () => fetch(`${base}/reports`), login };
+  const get = (path = '/reports', headers: Record<string, string> = {}) => fetch(base + path, { headers });
+  return { app, log, get, login };
 }
 
 async function statuses(count: number, call: () => Promise<Response>): Promise<number[]> {
@@ -88,7 +89,44 @@ async function inOutage(step: () => Promise<void>): Promise<void> {
 describe.each(ADAPTERS)('apps over Redis on %s', (adapter) => {
   it('M09 two of them have one limit', async () => {
     const [one, two] = [await start(adapter), await start(adapter)];
-    expect([...(await statuses(2, one.get)), ...(await statuses(2, two.get))]).toEqual([200, 200, 200, 429]);
+    expect([...(await statuses(2, () => one.get())), ...(await statuses(2, () => two.get()))]).toEqual([
+      200, 200, 200, 429,
+    ]);
+  });
+
+  it('A03 C01 counts the addresses of one IPv6 network together', async () => {
+    const { get } = await start(adapter, { perIp: { limit: 3, per: '24h' }, trustedProxies: ['127.0.0.1'] });
+    const from = (address: string) => get('/reports', { 'x-forwarded-for': address });
+    const found: number[] = [];
+    for (const host of ['5:6::1', '5:6::2', '5:6::3', '5:6::4', '5:7::1']) {
+      found.push((await from(`2001:db8:${host}`)).status);
+    }
+    expect(found).toEqual([200, 200, 200, 429, 200]);
+  });
+
+  it('E01 counts by the handler, however its path is spelled', async () => {
+    const { get } = await start(adapter);
+    const spellings = ['/reports', '//reports', '/reports/', '/REPORTS', '/reports?x=1', '/%72eports'];
+    const found: number[] = [];
+    for (const path of [...spellings, ...spellings]) found.push((await get(path)).status);
+    expect(found.filter((status) => status === 200)).toHaveLength(3);
+    expect(found.slice(6)).not.toContain(200);
+  });
+
+  it('P08 connections of its own end with the app, and the client that it was given goes on', async () => {
+    const connections = async (): Promise<number> =>
+      String(await redis.client('LIST'))
+        .trim()
+        .split('\n').length;
+    const before = await connections();
+    const { app, get } = await start(adapter);
+    await get();
+    expect(await connections()).toBeGreaterThan(before);
+    const closing = performance.now();
+    await app.close();
+    await expect.poll(connections, { timeout: 10_000 }).toBe(before);
+    console.log(`connections gone after ${(performance.now() - closing).toFixed(0)} ms`);
+    expect(await redis.ping()).toBe('PONG');
   });
 
   it('J13 C05 sign-ins share their failures, and no key in the server shows whose they are', async () => {
@@ -119,9 +157,9 @@ describe.each(ADAPTERS)('apps over Redis on %s', (adapter) => {
       const app = await start(adapter, { onStoreError });
       expect((await app.get()).status).toBe(200);
       await inOutage(async () => {
-        const found = await statuses(5, app.get);
+        const found = await statuses(5, () => app.get());
         expect(found).toEqual(answers);
-        const longest = await slowest(20, app.get);
+        const longest = await slowest(20, () => app.get());
         console.log(`longest answer without a server: ${longest.toFixed(0)} ms`);
         expect(longest).toBeLessThan(1_000);
         if (onStoreError === 'closed') {
@@ -139,7 +177,7 @@ describe.each(ADAPTERS)('apps over Redis on %s', (adapter) => {
 
   it('K07 is normal again within a second of a restart, with one warning when it fell and one when it is back', async () => {
     const app = await start(adapter);
-    await inOutage(async () => void (await statuses(30, app.get)));
+    await inOutage(async () => void (await statuses(30, () => app.get())));
     const back = performance.now();
     while ((await redis.keys('*').catch(() => [])).length === 0) {
       await app.get();
@@ -159,7 +197,7 @@ describe.each(ADAPTERS)('apps over Redis on %s', (adapter) => {
     await app.get();
     server.freeze();
     try {
-      const longest = await slowest(10, app.get);
+      const longest = await slowest(10, () => app.get());
       console.log(`longest answer over a server that hangs: ${longest.toFixed(0)} ms`);
       expect(longest).toBeLessThan(1_500);
     } finally {

@@ -15,7 +15,15 @@ export function readInput(source: InputSource, caller: HttpCaller, name: string,
   if (typeof source === 'string') return fieldOf(caller.request, source);
   try {
     const value = source(caller);
-    ignoreLate(value);
+    if (value instanceof Promise) {
+      ignoreLate(value);
+      report({
+        type: 'unusable-key',
+        policy: name,
+        problem: 'its function is async: it must answer at once',
+      });
+      return undefined;
+    }
     // An app's own ids may be numbers; a client's numbers are no identifiers.
     return typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
   } catch (error) {

@@ -43,6 +43,9 @@ afterAll(async () => {
 
 checkNestVersion();
 
+/** Time enough on any machine: what counts by itself for a moment would not be shared. */
+const PATIENT: RateLimitOptions = { storeTimeout: 10_000 };
+
 async function start(adapter: AdapterName, options: RateLimitOptions = {}) {
   const { app, port, log } = await startApp(adapter, {
     controllers: [Routes],
@@ -88,14 +91,18 @@ async function inOutage(step: () => Promise<void>): Promise<void> {
 
 describe.each(ADAPTERS)('apps over Redis on %s', (adapter) => {
   it('M09 two of them have one limit', async () => {
-    const [one, two] = [await start(adapter), await start(adapter)];
+    const [one, two] = [await start(adapter, PATIENT), await start(adapter, PATIENT)];
     expect([...(await statuses(2, () => one.get())), ...(await statuses(2, () => two.get()))]).toEqual([
       200, 200, 200, 429,
     ]);
   });
 
   it('A03 C01 counts the addresses of one IPv6 network together', async () => {
-    const { get } = await start(adapter, { perIp: { limit: 3, per: '24h' }, trustedProxies: ['127.0.0.1'] });
+    const { get } = await start(adapter, {
+      ...PATIENT,
+      perIp: { limit: 3, per: '24h' },
+      trustedProxies: ['127.0.0.1'],
+    });
     const from = (address: string) => get('/reports', { 'x-forwarded-for': address });
     const found: number[] = [];
     for (const host of ['5:6::1', '5:6::2', '5:6::3', '5:6::4', '5:7::1']) {
@@ -105,7 +112,7 @@ describe.each(ADAPTERS)('apps over Redis on %s', (adapter) => {
   });
 
   it('E01 counts by the handler, however its path is spelled', async () => {
-    const { get } = await start(adapter);
+    const { get } = await start(adapter, PATIENT);
     const spellings = ['/reports', '//reports', '/reports/', '/REPORTS', '/reports?x=1', '/%72eports'];
     const found: number[] = [];
     for (const path of [...spellings, ...spellings]) found.push((await get(path)).status);
@@ -119,7 +126,7 @@ describe.each(ADAPTERS)('apps over Redis on %s', (adapter) => {
         .trim()
         .split('\n').length;
     const before = await connections();
-    const { app, get } = await start(adapter);
+    const { app, get } = await start(adapter, PATIENT);
     await get();
     expect(await connections()).toBeGreaterThan(before);
     const closing = performance.now();
@@ -130,7 +137,7 @@ describe.each(ADAPTERS)('apps over Redis on %s', (adapter) => {
   });
 
   it('J13 C05 sign-ins share their failures, and no key in the server shows whose they are', async () => {
-    const [one, two] = [await start(adapter), await start(adapter)];
+    const [one, two] = [await start(adapter, PATIENT), await start(adapter, PATIENT)];
     const wrong = await Promise.all(
       Array.from({ length: 50 }, (_, index) => (index % 2 === 0 ? one : two).login('wrong')),
     );
@@ -154,7 +161,7 @@ describe.each(ADAPTERS)('apps over Redis on %s', (adapter) => {
   it.each(expected)(
     'K08 K11 %s: answered in time and by the policy while the server is gone',
     async (onStoreError, answers) => {
-      const app = await start(adapter, { onStoreError });
+      const app = await start(adapter, { ...PATIENT, onStoreError });
       expect((await app.get()).status).toBe(200);
       await inOutage(async () => {
         const found = await statuses(5, () => app.get());

@@ -276,7 +276,11 @@ describe.each(ADAPTERS)('public tools on %s', (adapter) => {
         },
         [/^@PublicTool: its function threw RangeError$/],
       ],
-      ['is async by mistake', () => Promise.reject(new Error('late')), []],
+      [
+        'is async by mistake',
+        () => Promise.reject(new Error('late')),
+        [/^@PublicTool: its function is async: it must answer at once$/],
+      ],
     ])('of a function that %s is none', async (_how, find, warnings) => {
       @Controller()
       class Routes {

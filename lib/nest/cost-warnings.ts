@@ -3,7 +3,7 @@
 import type { ApiRates } from '../policies/api-rates.js';
 import { COST_KEY } from './decorators/cost.decorator.js';
 import { findMetadata, hasOwnMetadata } from './decorators/metadata.js';
-import type { Route } from './rate-limit.boot.js';
+import type { Route } from './http/route-identity.js';
 import type { ThrottlePlan } from './throttle/throttle-plan.js';
 
 interface Planned {

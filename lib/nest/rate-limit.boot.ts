@@ -15,7 +15,7 @@ import { prepareFolding } from '../policies/identifier.js';
 import { reportTable, type ReportRow } from './boot-report.js';
 import { setupWarnings, unenforcedDecorators } from './boot-warnings.js';
 import { costWarnings } from './cost-warnings.js';
-import { isRoute, routeIdentity } from './http/route-identity.js';
+import { isRoute, routeIdentity, type Route } from './http/route-identity.js';
 import { AttemptEntry } from './login/attempt-entry.js';
 import { RateLimitRuntime } from './rate-limit.runtime.js';
 import { GuardChain, guardsOf } from './throttle/guard-chain.js';
@@ -27,15 +27,6 @@ import { ThrottlePlanner, type ThrottlePlan, type ThrottlePosition } from './thr
 
 /** Metadata key under which RouterModule leaves a module's path, followed by the id of the application. */
 const MODULE_PATH = '__module_path__';
-
-/** A handler that requests are routed to. */
-export interface Route {
-  readonly controller: Function;
-  readonly method: string;
-  readonly handler: Function;
-  /** Names its counters. */
-  readonly identity: string;
-}
 
 @Injectable()
 export class RateLimitBoot {

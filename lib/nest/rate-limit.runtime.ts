@@ -6,7 +6,6 @@ import { Limiter } from '../limiter/limiter.js';
 import { createAddressResolver, type AddressResolver } from '../network/client-address.js';
 import type { ClientAddress } from '../network/hops.js';
 import { ApiPolicies } from '../policies/api.js';
-import type { LoginRates } from '../policies/login-rates.js';
 import { PerIpPolicy } from '../policies/per-ip.js';
 import { ResponseHeaders } from '../responses/headers.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
@@ -45,7 +44,6 @@ export class RateLimitRuntime {
   readonly http: HttpLimits;
   readonly addresses: AddressResolver;
   readonly api: ApiPolicies;
-  readonly logins: LoginRates;
   readonly attempts: Attempts;
   /** Failures of the auth guards count. */
   readonly preauth: boolean;
@@ -74,10 +72,9 @@ export class RateLimitRuntime {
     this.limiter = new Limiter(this.failover ?? this.store, this.storeTimeout);
     this.headers = new ResponseHeaders(options.headers === null ? [] : [options.headers ?? 'draft-6'].flat());
     this.api = new ApiPolicies(this.options.api);
-    this.logins = this.options.login;
     this.attempts = new Attempts(
       this.limiter,
-      this.logins,
+      this.options.login,
       options.login?.fold ?? null,
       report,
       options.login?.onStoreError,

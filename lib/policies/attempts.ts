@@ -1,12 +1,11 @@
 // Limits on guessing at one account: sign-ins, and codes of a second factor. Only failures count. Source B, SB-31 to SB-33.
 
-import type { Rate } from '../algorithms/rate.js';
+import { createRate, type Rate } from '../algorithms/rate.js';
 import { allAllowed, tightest, type Bucket, type OnStoreError, type Verdict } from '../algorithms/verdict.js';
 import type { Limiter } from '../limiter/limiter.js';
 import type { StoreTime } from '../limiter/store-time.js';
 import { digestKey } from '../limiter/partition-key.js';
 import { Policy } from '../limiter/policy.js';
-import { createRate } from '../algorithms/rate.js';
 import { chain } from '../stores/chain.js';
 import type { MaybePromise } from '../stores/store.js';
 
@@ -47,14 +46,13 @@ export class AttemptLimit {
     const rates = this.rates();
     // Injective: the length says where the identifier ends.
     const pair = digestKey(`${identifier.length} ${identifier} ${network}`);
-    const one = digestKey(identifier);
     return new Attempt(
       this.limiter,
       rates.pair && this.pair.bucket('custom', pair, rates.pair, 1),
       rates.network && this.network.bucket('network', network, rates.network, 1),
       identifier === ''
         ? null
-        : rates.identifier && this.identifier.bucket('custom', one, rates.identifier, 1),
+        : rates.identifier && this.identifier.bucket('custom', digestKey(identifier), rates.identifier, 1),
       this.known.bucket('custom', pair, KNOWN, 1),
       time,
     );

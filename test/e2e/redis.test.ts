@@ -2,7 +2,14 @@
 import { Body, Controller, Get, HttpCode, Post, UnauthorizedException } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Throttle, ThrottleLogin, type OnStoreError, type RateLimitOptions } from '../../lib/index.js';
+import {
+  MailThrottle,
+  StoreUnavailableException,
+  Throttle,
+  ThrottleLogin,
+  type OnStoreError,
+  type RateLimitOptions,
+} from '../../lib/index.js';
 import { RedisStore } from '../../lib/stores/redis/redis.store.js';
 import { RedisServer } from '../tools/servers/redis-server.js';
 import { ADAPTERS, startApp, type AdapterName } from './support/app.js';
@@ -181,6 +188,17 @@ describe.each(ADAPTERS)('apps over Redis on %s', (adapter) => {
       });
     },
   );
+
+  it('K11 sign-ins and mails that are closed while the server is gone verify and send nothing', async () => {
+    const { app, get, login } = await start(adapter, { ...PATIENT, login: { onStoreError: 'closed' } });
+    let sent = 0;
+    const mail = () => app.get(MailThrottle).attempt('user-a@x.example', null, () => sent++);
+    expect(await mail()).toBe(true);
+    await inOutage(async () => {
+      await expect(mail()).rejects.toBeInstanceOf(StoreUnavailableException);
+      expect([sent, (await login('right')).status, (await get()).status]).toEqual([1, 503, 200]);
+    });
+  });
 
   it('K07 is normal again within a second of a restart, with one warning when it fell and one when it is back', async () => {
     const app = await start(adapter);

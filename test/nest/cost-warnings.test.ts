@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Cost, PublicTool } from '../../lib/index.js';
 import { costWarnings } from '../../lib/nest/cost-warnings.js';
-import type { Route } from '../../lib/nest/rate-limit.boot.js';
+import type { Route } from '../../lib/nest/http/route-identity.js';
 import type { ThrottlePlan } from '../../lib/nest/throttle/throttle-plan.js';
 import { unitsOf } from '../../lib/nest/throttle/units.js';
 import { ApiRates } from '../../lib/policies/api-rates.js';

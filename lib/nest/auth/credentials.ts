@@ -1,5 +1,6 @@
 // Where requests carry credentials: to tell a guess from a call that sends none, and to keep them out of URLs.
 
+import { queryOf } from '../http/query.js';
 import type { FrameworkRequest } from '../http/request-state.js';
 
 /** What a header, cookie, parameter or field that carries a credential is called. */
@@ -45,9 +46,7 @@ function cookieNames(cookie: string | undefined): string[] {
 
 /** `token[]` and `token[0]` are parsed into `token` by many. */
 function parameterNames(url: string | undefined): string[] {
-  const start = url?.indexOf('?') ?? -1;
-  if (url === undefined || start < 0) return [];
-  return [...new URLSearchParams(url.slice(start + 1)).keys()].map((name) => name.split('[', 1)[0].trim());
+  return [...queryOf(url).keys()].map((name) => name.split('[', 1)[0].trim());
 }
 
 function fieldNames({ body }: FrameworkRequest): string[] {

@@ -20,6 +20,11 @@ export class HttpCaller implements Caller {
     readonly context: ExecutionContext | null,
   ) {}
 
+  /** The same caller, known as a user. */
+  as(user: string | null): HttpCaller {
+    return new HttpCaller(this.state, this.request, this.response, user, this.context);
+  }
+
   get key(): string | null {
     const { actor } = this.state;
     return actor !== null && 'key' in actor ? actor.key : null;

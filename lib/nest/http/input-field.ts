@@ -5,6 +5,7 @@ import type { Report } from '../../events/event.js';
 import { ignoreLate } from '../../limiter/late-answer.js';
 import type { Call } from '../call.js';
 import type { HttpCaller } from './http-caller.js';
+import { queryOf } from './query.js';
 import type { FrameworkRequest } from './request-state.js';
 
 /** Where a value is found: the name of a field of the input, or a function of the call. */
@@ -39,8 +40,6 @@ function fieldOf({ method, body, url }: FrameworkRequest, name: string): unknown
       ? Reflect.get(body, name)
       : undefined;
   }
-  const start = url?.indexOf('?') ?? -1;
-  if (url === undefined || start < 0) return undefined;
-  const values = new URLSearchParams(url.slice(start + 1)).getAll(name);
+  const values = queryOf(url).getAll(name);
   return values.length === 1 ? values[0] : undefined;
 }

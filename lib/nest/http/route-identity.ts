@@ -8,6 +8,15 @@ const METHOD = 'method';
 const VERSION = '__version__';
 const HOST = 'host';
 
+/** A handler that requests are routed to. */
+export interface Route {
+  readonly controller: Function;
+  readonly method: string;
+  readonly handler: Function;
+  /** Names its counters. */
+  readonly identity: string;
+}
+
 /** Whether Nest routes requests to this function. */
 export function isRoute(handler: Function): boolean {
   return Reflect.hasMetadata(PATH, handler) && Reflect.hasMetadata(METHOD, handler);

@@ -1,8 +1,10 @@
-// The two limits on guessing that an app has, and whose tries they count.
+// The limits on guessing and on mails that an app has, and whose tries they count.
 
 import type { Report } from '../../events/event.js';
-import type { OnStoreError } from '../../algorithms/verdict.js';
+import type { Bucket, OnStoreError } from '../../algorithms/verdict.js';
 import type { Limiter } from '../../limiter/limiter.js';
+import { digestKey } from '../../limiter/partition-key.js';
+import { Policy } from '../../limiter/policy.js';
 import type { StoreTime } from '../../limiter/store-time.js';
 import { AttemptLimit, type Attempt } from '../../policies/attempts.js';
 import { Identifiers } from '../../policies/identifier.js';
@@ -15,9 +17,10 @@ export type AttemptKind = 'login' | 'second-factor';
 const ANYWHERE = 'anywhere';
 
 export class Attempts {
-  readonly identifiers: Identifiers;
+  private readonly identifiers: Identifiers;
   private readonly login: AttemptLimit;
   private readonly secondFactor: AttemptLimit;
+  private readonly mail: Policy;
 
   /**
    * `fold` is the app's own way to make spellings of an identifier the same, null: ours. `onStoreError` absent: as the
@@ -25,7 +28,7 @@ export class Attempts {
    */
   constructor(
     limiter: Limiter,
-    rates: LoginRates,
+    private readonly rates: LoginRates,
     fold: ((identifier: string) => string) | null,
     report: Report,
     onStoreError?: OnStoreError,
@@ -39,6 +42,7 @@ export class Attempts {
     const ofCodes = () => ({ pair: rates.read('codes'), network: null, identifier: null });
     this.login = new AttemptLimit(limiter, 'login', ofLogin, onStoreError);
     this.secondFactor = new AttemptLimit(limiter, 'second-factor', ofCodes, onStoreError);
+    this.mail = new Policy('mail', 'mail', true, onStoreError);
   }
 
   /**
@@ -49,5 +53,14 @@ export class Attempts {
     const folded = this.identifiers.of(identifier);
     if (kind === 'login') return this.login.begin(folded, network, time);
     return this.secondFactor.begin(folded, folded === '' ? network : ANYWHERE, time);
+  }
+
+  /** Counts a mail to an address, to no usable one per network; null: mails aren't limited. */
+  ofMail(address: unknown, network: string): Bucket | null {
+    const rate = this.rates.read('mails');
+    if (rate === null) return null;
+    const folded = this.identifiers.of(address);
+    if (folded === '') return this.mail.bucket('network', network, rate, 1);
+    return this.mail.bucket('custom', digestKey(folded), rate, 1);
   }
 }

@@ -2,16 +2,12 @@
 
 import { Injectable } from '@nestjs/common';
 import type { Verdict } from '../../algorithms/verdict.js';
-import { digestKey } from '../../limiter/partition-key.js';
-import { Policy } from '../../limiter/policy.js';
 import type { MaybePromise } from '../../stores/store.js';
 import { RateLimitRuntime } from '../rate-limit.runtime.js';
 import { ServiceCaller } from '../service/service-caller.js';
 
 @Injectable()
 export class MailThrottle {
-  private readonly policy = new Policy('mail', 'mail', true);
-
   constructor(private readonly runtime: RateLimitRuntime) {}
 
   /**
@@ -24,34 +20,27 @@ export class MailThrottle {
     ip: string | null,
     send: () => MaybePromise<unknown>,
   ): Promise<boolean> {
-    const { logins, attempts, limiter, gate, headers } = this.runtime;
-    const rate = logins.read('mails');
+    const { attempts, limiter, gate, headers } = this.runtime;
     const client = this.runtime.clientOf(ip);
-    if (rate !== null) {
-      const folded = attempts.identifiers.of(address);
-      const bucket =
-        folded === ''
-          ? this.policy.bucket('network', client.network, rate, 1)
-          : this.policy.bucket('custom', digestKey(folded), rate, 1);
-      const [verdict] = await limiter.consume([bucket]);
-      if (!verdict.allowed && gate.refuse(new ServiceCaller(client, headers), 'mail', verdict) !== null)
-        return false;
-      try {
-        await send();
-      } catch (error) {
-        await this.giveBack(verdict);
-        throw error;
-      }
-      return true;
+    const bucket = attempts.ofMail(address, client.network);
+    const charges = bucket === null ? [] : await limiter.consume([bucket]);
+    for (const verdict of charges) {
+      if (verdict.allowed) continue;
+      if (gate.refuse(new ServiceCaller(client, headers), 'mail', verdict) !== null) return false;
     }
-    await send();
-    return true;
+    try {
+      await send();
+      return true;
+    } catch (error) {
+      await this.giveBack(charges);
+      throw error;
+    }
   }
 
   /** Best effort: what the caller has to hear is why no mail went. */
-  private async giveBack(charge: Verdict): Promise<void> {
+  private async giveBack(charges: readonly Verdict[]): Promise<void> {
     try {
-      await this.runtime.limiter.refund([{ charge, cost: 1 }]);
+      await this.runtime.limiter.refund(charges.map((charge) => ({ charge, cost: 1 })));
     } catch {
       // A shared store is down: the pause stays.
     }

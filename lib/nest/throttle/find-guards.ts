@@ -37,8 +37,8 @@ export function findGuards(
   return { instances, unreachable };
 }
 
-/** Whether a class is the guard or extends it. */
-export function isKindOf(candidate: unknown, type: GuardType): boolean {
+/** Whether a class is the given one or extends it. */
+export function isKindOf(candidate: unknown, type: Function): boolean {
   return typeof candidate === 'function' && (candidate === type || candidate.prototype instanceof type);
 }
 

@@ -90,9 +90,9 @@ export class GuardChain {
       ...config.getGlobalRequestInterceptors().map(({ metatype }) => metatype),
     ];
     return (
-      guards.some((guard) => isGuardOf(guard, ApiGuard)) ||
-      config.getGlobalRequestGuards().some(({ metatype }) => isGuardOf(metatype, ApiGuard)) ||
-      interceptors.some(isAuthInterceptor)
+      guards.some((guard) => isOf(guard, ApiGuard)) ||
+      config.getGlobalRequestGuards().some(({ metatype }) => isOf(metatype, ApiGuard)) ||
+      interceptors.some((interceptor) => isOf(interceptor, AuthInterceptor))
     );
   }
 
@@ -100,8 +100,8 @@ export class GuardChain {
   place(controller: Function, handler: Function): ChainPlace {
     if (this.isApi(controller, handler)) return { position: 'api', behind: null };
     const guards = guardsOf(controller, handler);
-    if (guards.some((guard) => isGuardOf(guard, ThrottleGuard))) return { position: 'listed', behind: null };
-    const own = guards.findLast((guard) => this.authGuards.some((type) => isGuardOf(guard, type)));
+    if (guards.some((guard) => isOf(guard, ThrottleGuard))) return { position: 'listed', behind: null };
+    const own = guards.findLast((guard) => this.authGuards.some((type) => isOf(guard, type)));
     const behind = own ?? this.lastGlobal;
     return { position: behind === null ? 'global' : 'auth', behind };
   }
@@ -132,13 +132,9 @@ function isInstance(guard: unknown): guard is CanActivate {
   return typeof guard === 'object' && guard !== null && 'canActivate' in guard;
 }
 
-function isAuthInterceptor(interceptor: unknown): boolean {
-  if (interceptor instanceof AuthInterceptor || interceptor === AuthInterceptor) return true;
-  return typeof interceptor === 'function' && interceptor.prototype instanceof AuthInterceptor;
-}
-
-function isGuardOf(guard: unknown, type: GuardType): boolean {
-  return guard instanceof type || isKindOf(guard, type);
+/** Whether what a handler lists, a class or an instance, is of a kind. */
+function isOf(listedOne: unknown, type: Function): boolean {
+  return listedOne instanceof type || isKindOf(listedOne, type);
 }
 
 function isFound(guard: unknown, found: ReadonlyMap<CanActivate, unknown>): guard is CanActivate {

@@ -4,6 +4,7 @@ import { PublicToolInterceptor } from '../auth/public-tool.interceptor.js';
 import { findMetadata, hasOwnMetadata } from '../decorators/metadata.js';
 import { PUBLIC_TOOL_KEY } from '../decorators/public-tool.decorator.js';
 import { ATTEMPT_KEY, isAttemptPlan } from '../decorators/throttle-login.decorator.js';
+import type { Route } from '../http/route-identity.js';
 import type { AttemptPlan } from '../login/attempt-entry.js';
 
 /** The try that a handler's calls are; null: none. */
@@ -29,14 +30,14 @@ const WITH_INTERCEPTOR = {
 };
 
 export function checkOverrides(
-  handler: { readonly controller: Function; readonly method: string; readonly handler: Function },
+  { controller, method, handler }: Omit<Route, 'identity'>,
   findings: string[],
 ): void {
   for (const [name, key] of Object.entries(WITH_INTERCEPTOR)) {
-    if (hasOwnMetadata(key, handler.handler)) continue;
-    if (findMetadata(key, handler.controller, handler.method) === undefined) continue;
+    if (hasOwnMetadata(key, handler)) continue;
+    if (findMetadata(key, controller, method) === undefined) continue;
     findings.push(
-      `${handler.controller.name}.${handler.method} overrides a handler with ${name} and would lose it: repeat the decorator`,
+      `${controller.name}.${method} overrides a handler with ${name} and would lose it: repeat the decorator`,
     );
   }
 }

@@ -53,10 +53,7 @@ export class ThrottleEnforcer {
     const known = this.http.callerOf(context);
     if (units === null || known === null || known.state.actor !== null) return true;
     return known.state.once(units, () =>
-      chain(this.http.identities.of(context), (user) => {
-        const caller = this.http.callerOf(context, user);
-        return caller === null ? true : this.chargeTool(units, caller);
-      }),
+      chain(this.http.identities.of(context), (user) => this.chargeTool(units, known.as(user))),
     );
   }
 

@@ -9,19 +9,29 @@ import type { BucketName } from './store.js';
 
 /** Longest that anything is believed, in microseconds. */
 const LONGEST = 1_000_000;
+/** In that time a refused bucket lets so many lists through to the store that have buckets nothing is known of. */
+const MOST_ASKED = 10;
+
+/** How many lists a bucket let through since when. */
+interface Asked {
+  readonly since: number;
+  count: number;
+}
 
 /** The last verdict of a bucket that was in a refused step; null once a charge, a refund or a clear made it void. */
 interface Memory {
   readonly verdict: Verdict | null;
   /** When it was heard, in microseconds of the monotonic clock. */
   readonly at: number;
+  readonly asked: Asked;
 }
 
 /**
  * A bucket holds at least what it held when it was last heard of, less what drained since. A cost that does not fit
- * into the rest is refused without asking; so is the list it stands in. Its other buckets are told as they were last
- * heard of, or as never charged when they were not: a refused bucket decides what the client is told, they do not.
- * What other processes give back is seen after a second at most.
+ * into the rest is refused without asking; so is the list it stands in, its other buckets told as they were last heard
+ * of. One of them may have the longer wait, so the store is asked where nothing is known of one; but whoever comes with
+ * other buckets each time is soon answered as if those were never charged. What other processes give back is seen after
+ * a second at most.
  */
 export class Refusals {
   /** By namespace and key; a namespace has no line break. Oldest first. */
@@ -43,6 +53,7 @@ export class Refusals {
     const known = this.recall(buckets);
     const refusal = known.find((verdict) => verdict?.allowed === false);
     if (refusal === undefined || refusal === null) return null;
+    if (known.includes(null) && this.letsThrough(refusal.bucket)) return null;
     const now = refusal.until - refusal.resetAfter;
     return known.map((verdict, index) => verdict ?? stateOf(buckets[index], 0, now));
   }
@@ -69,14 +80,14 @@ export class Refusals {
       if (!refused && known === undefined) continue;
       // Asked before something was given back, the store may have answered before that too.
       if (known?.verdict === null && known.at >= asked) continue;
-      this.put(id, { verdict, at });
+      this.put(id, verdict, at);
     }
   }
 
   /** Forgets buckets that just changed. */
   forget(names: readonly BucketName[]): void {
     const at = this.now();
-    for (const name of names) this.put(idOf(name), { verdict: null, at });
+    for (const name of names) this.put(idOf(name), null, at);
   }
 
   /** What each bucket is known to answer now. */
@@ -90,11 +101,18 @@ export class Refusals {
     });
   }
 
-  private put(id: string, memory: Memory): void {
+  private letsThrough(refused: Bucket): boolean {
+    const asked = this.memories.get(idOf(refused))?.asked;
+    return asked !== undefined && ++asked.count <= MOST_ASKED;
+  }
+
+  private put(id: string, verdict: Verdict | null, at: number): void {
+    const asked = this.memories.get(id)?.asked;
+    const goesOn = asked !== undefined && at - asked.since < LONGEST;
     this.memories.delete(id);
-    this.memories.set(id, memory);
-    for (const [oldest, { at }] of this.memories) {
-      if (this.memories.size <= this.maxEntries && memory.at - at < LONGEST) break;
+    this.memories.set(id, { verdict, at, asked: goesOn ? asked : { since: at, count: 0 } });
+    for (const [oldest, memory] of this.memories) {
+      if (this.memories.size <= this.maxEntries && at - memory.at < LONGEST) break;
       this.memories.delete(oldest);
     }
   }

@@ -97,9 +97,42 @@ describe.each(ALGORITHMS)('Refusals of %s', (algorithm) => {
     bench.consume(...step);
     bench.clock.advance('500ms');
     expect(bench.refusals.ofConsume(step)).toEqual(bench.peek(...step));
-    const unseen = bucketOf(algorithm, { key: 'unseen' });
-    expect(bench.refusals.ofConsume([full, unseen])).toEqual(bench.peek(full, unseen));
     expect(bench.refusals.ofPeek(step)).toBeNull();
+  });
+
+  it('ask ten times a second where nothing is known of a bucket in the list, whatever list it is', () => {
+    const bench = new Bench();
+    const full = bucketOf(algorithm, { key: 'full', cost: 10 });
+    bench.consume(full);
+    bench.consume(full);
+    const asks = (count: number): number => {
+      let asked = 0;
+      for (let i = 0; i < count; i++) {
+        const list = [full, bucketOf(algorithm, { key: `unseen ${i}` })];
+        const told = bench.refusals.ofConsume(list);
+        if (told === null) bench.consume(...list);
+        else expect(told).toEqual(bench.peek(...list));
+        asked += told === null ? 1 : 0;
+      }
+      return asked;
+    };
+    expect([asks(9), asks(50)]).toEqual([9, 1]);
+    bench.clock.advance('999ms');
+    expect(asks(50)).toBe(0);
+    bench.clock.advance('1ms');
+    bench.consume(full);
+    expect(asks(50)).toBe(10);
+  });
+
+  it('ask of the longer wait behind the one that is known', () => {
+    const bench = new Bench();
+    const short = bucketOf(algorithm, { key: 'short', cost: 10 });
+    const long = { ...short, key: 'long', rate: createRate(algorithm, 10, 3_600_000_000) };
+    for (const bucket of [short, long, short]) bench.consume(bucket);
+    const list = [short, long];
+    expect(bench.refusals.ofConsume(list)).toBeNull();
+    bench.consume(...list);
+    expect(bench.refusals.ofConsume(list)).toEqual(bench.peek(...list));
   });
 });
 

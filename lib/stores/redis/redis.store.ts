@@ -10,7 +10,7 @@ import { ScriptCaller } from './calls/script-caller.js';
 import { clientSource, type RedisClient } from './clients/client-source.js';
 import { KeyNames } from './key-names.js';
 import { Operations, type StepMode } from './operations.js';
-import { inPart, perKey, succeedsWithin, whole } from './spread.js';
+import { inOrder, inPart, perKey, succeedsWithin, whole } from './spread.js';
 import { givenBack } from './verdicts.js';
 
 export interface RedisStoreOptions {
@@ -31,8 +31,8 @@ const GIVE_BACK_WITHIN = 1_000_000;
  * queue commands nor send any twice, whatever the client's own settings. It connects at the boot of the app, or at the
  * first call.
  *
- * On a cluster, buckets of different keys lie on different servers: one call each, at once, and what some have charged
- * is given back when another refuses.
+ * On a cluster, buckets of different keys lie on different servers: one call each, one after the other, and what some
+ * have charged is given back when another refuses.
  */
 export class RedisStore extends RateLimitStore {
   override readonly clock: Clock;
@@ -118,12 +118,17 @@ export class RedisStore extends RateLimitStore {
     );
   }
 
-  /** Charges the buckets of each key, and gives back what was charged unless all have room. */
+  /** Charges the buckets key by key, and gives back what was charged unless all have room. */
   private async consumeSpread(buckets: readonly Bucket[], due: number): Promise<Verdict[]> {
-    const outcome = await perKey(
+    let mode: StepMode = 'consume';
+    const outcome = await inOrder(
       buckets,
       ({ key }) => key,
-      (group) => this.operations.step('consume', group, due),
+      async (group) => {
+        const verdicts = await this.operations.step(mode, group, due);
+        if (!allAllowed(verdicts)) mode = 'peek';
+        return verdicts;
+      },
     );
     const { answers, error } = outcome;
     if (error === undefined && allAllowed(answers)) return whole(outcome);

@@ -1,4 +1,4 @@
-// Lists whose parts lie on several servers of a cluster: a call for each part, all at once, and one outcome.
+// Lists whose parts lie on several servers of a cluster: a call for each part, and one outcome.
 
 import { TollgateError } from '../../errors.js';
 import { unknown } from './calls/failures.js';
@@ -11,31 +11,70 @@ export interface Outcome<R> {
   readonly error: unknown;
 }
 
-/** Calls once for the items of each key, which lie in one slot, and waits for all. Never rejects. */
+/** A call for the items of one key, which lie in one slot. Answers one reply per item. */
+type CallOf<T, R> = (group: readonly T[]) => Promise<readonly R[]>;
+
+/** Calls once for each key, all at once, and waits for all. Never rejects. */
 export async function perKey<T, R>(
   items: readonly T[],
   keyOf: (item: T) => string,
-  call: (group: readonly T[]) => Promise<readonly R[]>,
+  call: CallOf<T, R>,
 ): Promise<Outcome<R>> {
-  const places = new Map<string, number[]>();
-  for (const [place, item] of items.entries()) {
-    const group = places.get(keyOf(item));
-    if (group === undefined) places.set(keyOf(item), [place]);
-    else group.push(place);
-  }
   const found: (R | undefined)[] = items.map(() => undefined);
   const errors: unknown[] = [];
-  const calls = [...places.values()].map(async (group) => {
+  const calls = [...placesOf(items, keyOf).values()].map(async (places) => {
     try {
-      const replies = await call(group.map((place) => items[place]));
-      for (const [index, place] of group.entries()) found[place] = replies[index];
+      await fill(found, items, places, call);
     } catch (error) {
       errors.push(error);
     }
   });
   await Promise.all(calls);
-  const answers = found.filter((answer) => answer !== undefined);
-  return { answers, error: errors.find((error) => !isNotDone(error)) ?? errors[0] };
+  return { answers: present(found), error: errors.find((error) => !isNotDone(error)) ?? errors[0] };
+}
+
+/**
+ * Calls once for each key, one after the other, until one fails. Never rejects. The order is the same for all: of lists
+ * that meet, those ahead at the first key they share stay ahead, and not all undo each other.
+ */
+export async function inOrder<T, R>(
+  items: readonly T[],
+  keyOf: (item: T) => string,
+  call: CallOf<T, R>,
+): Promise<Outcome<R>> {
+  const found: (R | undefined)[] = items.map(() => undefined);
+  const byKey = [...placesOf(items, keyOf)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  try {
+    for (const [, places] of byKey) await fill(found, items, places, call);
+  } catch (error) {
+    return { answers: present(found), error };
+  }
+  return { answers: present(found), error: undefined };
+}
+
+/** Where the items of each key stand. */
+function placesOf<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, number[]> {
+  const places = new Map<string, number[]>();
+  for (const [place, item] of items.entries()) {
+    const known = places.get(keyOf(item));
+    if (known === undefined) places.set(keyOf(item), [place]);
+    else known.push(place);
+  }
+  return places;
+}
+
+async function fill<T, R>(
+  found: (R | undefined)[],
+  items: readonly T[],
+  places: readonly number[],
+  call: CallOf<T, R>,
+): Promise<void> {
+  const replies = await call(places.map((place) => items[place]));
+  for (const [index, place] of places.entries()) found[place] = replies[index];
+}
+
+function present<R>(found: readonly (R | undefined)[]): R[] {
+  return found.filter((answer) => answer !== undefined);
 }
 
 /** The answers, if all are there. @throws the error, which says 'unknown' when some parts were done. */

@@ -70,22 +70,28 @@ describe.each(Object.entries(clients))('on a cluster by %s', (name, client) => {
     await store.close();
   });
 
-  it('J13 never admits more than the limits, however many stores and steps at once', async () => {
-    const stores = [0, 1, 2].map(() => new RedisStore(client(), { keyPrefix: `${name}:` }));
-    const [a, b] = keysOnEach('race');
-    const calls = Array.from({ length: 60 }, async (_, i) => {
-      const step = i % 2 === 0 ? [fixed(a, 12), fixed(b, 20)] : [fixed(b, 20), fixed(a, 12)];
-      return stores[i % 3].consume(step, TIMEOUT);
-    });
-    const answers = await Promise.all(calls);
-    const admitted = answers.filter((verdicts) => verdicts.every(({ allowed }) => allowed)).length;
-    expect(admitted).toBeLessThanOrEqual(12);
-    // While they met, some were refused that had room. Nothing of that is left.
-    const fresh = new RedisStore(client(), { keyPrefix: `${name}:` });
-    const left = await fresh.peek([fixed(a, 12, 0), fixed(b, 20, 0)], TIMEOUT);
-    expect(left.map(({ remaining }) => remaining)).toEqual([12 - admitted, 20 - admitted]);
-    for (const store of [...stores, fresh]) await store.close();
-  });
+  it.each([
+    [12, 20],
+    [20, 12],
+  ])(
+    'J13 admits exactly the tighter of %i and %i, however many stores and steps at once',
+    async (limitA, limitB) => {
+      const stores = [0, 1, 2].map(() => new RedisStore(client(), { keyPrefix: `${name}:` }));
+      const [a, b] = keysOnEach(`race ${limitA} `);
+      const calls = Array.from({ length: 60 }, async (_, i) => {
+        const step =
+          i % 2 === 0 ? [fixed(a, limitA), fixed(b, limitB)] : [fixed(b, limitB), fixed(a, limitA)];
+        return stores[i % 3].consume(step, TIMEOUT);
+      });
+      const answers = await Promise.all(calls);
+      const admitted = answers.filter((verdicts) => verdicts.every(({ allowed }) => allowed)).length;
+      expect(admitted).toBe(12);
+      const fresh = new RedisStore(client(), { keyPrefix: `${name}:` });
+      const left = await fresh.peek([fixed(a, limitA, 0), fixed(b, limitB, 0)], TIMEOUT);
+      expect(left.map(({ remaining }) => remaining)).toEqual([limitA - 12, limitB - 12]);
+      for (const store of [...stores, fresh]) await store.close();
+    },
+  );
 
   it('K10 gives back what was charged when one of the servers does not answer, and leaves the others alone', async () => {
     const store = new RedisStore(client(), { keyPrefix: `${name}:` });

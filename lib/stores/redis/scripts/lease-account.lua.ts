@@ -90,7 +90,6 @@ local function write(key, account, leases)
   local last = account.time
   for _, lease in ipairs(leases) do last = max(last, lease.expires) end
   local fullAt = max(last, balanceReaches(account, leases, account.cap))
-  if fullAt <= account.time then return redis.call('DEL', key) end
   local list = { account.balance, account.out, account.time, account.remainder, account.rate, account.cap }
   for _, lease in ipairs(leases) do
     list[#list + 1] = lease.id

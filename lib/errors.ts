@@ -39,6 +39,21 @@ export function nameOf(thrown: unknown): string {
   return thrown === null ? 'null' : `a ${typeof thrown}`;
 }
 
+/** The code by which an error is known: `ECONNREFUSED`, `WRONGPASS`, `28P01`; the name of its class when it has none. */
+export function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (typeof code === 'string') return code;
+  const word = error instanceof Error ? /^-?([A-Z]{2,}) /.exec(error.message) : null;
+  return word === null ? nameOf(error) : word[1];
+}
+
+/** An error and what caused it at last, both by their codes: `TOLLGATE_STORE_NOT_DONE: ECONNREFUSED`. */
+export function problemOf(error: unknown): string {
+  let root = error;
+  while (root instanceof Error && root.cause !== undefined) root = root.cause;
+  return root === error ? codeOf(error) : `${codeOf(error)}: ${codeOf(root)}`;
+}
+
 /** One error for everything that is wrong with a configuration, so that one boot shows it all. */
 export function badConfiguration(where: string, findings: readonly string[]): TollgateError {
   const list = findings.map((finding) => `  - ${finding}`).join('\n');

@@ -4,6 +4,7 @@
 import type { LeaseReply } from '../algorithms/lease.js';
 import type { Bucket, OnStoreError, Verdict } from '../algorithms/verdict.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
+import { ONLY_SERVER, Outages } from '../stores/outages.js';
 import {
   RateLimitStore,
   type BucketName,
@@ -11,7 +12,6 @@ import {
   type MaybePromise,
   type Refund,
 } from '../stores/store.js';
-import { Outage } from './outage.js';
 
 /** How the calls of a shared store go on when it fails. */
 export interface FailoverOptions {
@@ -19,6 +19,8 @@ export interface FailoverOptions {
   readonly onStoreError: OnStoreError;
   /** What `'closed'` throws. */
   readonly unavailable: () => Error;
+  /** All limits are on trial and refuse nothing: `'closed'` is `'local'`. Default false. */
+  readonly dryRun?: boolean;
 }
 
 export class FailoverStore extends RateLimitStore {
@@ -27,7 +29,8 @@ export class FailoverStore extends RateLimitStore {
   private readonly local: MemoryStore;
   /** Verdicts of the local store: what was charged there is given back there. */
   private readonly ofLocal = new WeakSet<Verdict>();
-  private readonly outage: Outage;
+  /** Null: the store looks after its servers itself. */
+  private readonly outages: Outages | null;
 
   constructor(
     private readonly shared: RateLimitStore,
@@ -36,13 +39,15 @@ export class FailoverStore extends RateLimitStore {
     super();
     this.clock = shared.clock;
     this.local = new MemoryStore({ clock: shared.clock });
-    this.outage = new Outage(
-      (event) => this.report(event),
-      () => shared.clock.monotonic(),
-    );
+    this.outages = shared.watchesServers
+      ? null
+      : new Outages(
+          (event) => this.report(event),
+          () => shared.clock.monotonic(),
+        );
   }
 
-  override consume(buckets: readonly Bucket[], timeout: number): Promise<Verdict[]> {
+  override consume(buckets: readonly Bucket[], timeout: number): MaybePromise<Verdict[]> {
     return this.ask(
       timeout,
       () => this.shared.consume(buckets, timeout),
@@ -50,7 +55,7 @@ export class FailoverStore extends RateLimitStore {
     );
   }
 
-  override peek(buckets: readonly Bucket[], timeout: number): Promise<Verdict[]> {
+  override peek(buckets: readonly Bucket[], timeout: number): MaybePromise<Verdict[]> {
     return this.ask(
       timeout,
       () => this.shared.peek(buckets, timeout),
@@ -58,7 +63,7 @@ export class FailoverStore extends RateLimitStore {
     );
   }
 
-  override charge(buckets: readonly Bucket[], timeout: number): Promise<Verdict[]> {
+  override charge(buckets: readonly Bucket[], timeout: number): MaybePromise<Verdict[]> {
     return this.ask(
       timeout,
       () => this.shared.charge(buckets, timeout),
@@ -70,7 +75,7 @@ export class FailoverStore extends RateLimitStore {
   override async refund(refunds: readonly Refund[], timeout: number): Promise<void> {
     this.local.refund(refunds.filter(({ charge }) => this.ofLocal.has(charge)));
     const others = refunds.filter(({ charge }) => charge.taken > 0 && !this.ofLocal.has(charge));
-    if (others.length > 0) await this.outage.ask(async () => this.shared.refund(others, timeout));
+    if (others.length > 0) await this.call(() => this.shared.refund(others, timeout));
   }
 
   /** Where the store can't be told, what was counted here meanwhile is forgotten, and no more. */
@@ -84,7 +89,7 @@ export class FailoverStore extends RateLimitStore {
   }
 
   override async lease(calls: readonly LeaseCall[], timeout: number): Promise<LeaseReply[]> {
-    return this.outage.ask(async () => this.shared.lease(calls, timeout));
+    return this.call(() => this.shared.lease(calls, timeout));
   }
 
   /** What the store was opened for is its own business. */
@@ -92,18 +97,23 @@ export class FailoverStore extends RateLimitStore {
     return this.local.close();
   }
 
-  private async ask<T>(
+  private ask<T>(
     timeout: number,
     call: () => MaybePromise<T>,
     instead: () => MaybePromise<T>,
-  ): Promise<T> {
+  ): MaybePromise<T> {
     // A request that has used its time up says nothing about the store.
     if (timeout <= 0) return instead();
     try {
-      return await this.outage.ask(async () => call());
+      const answer = this.call(call);
+      return answer instanceof Promise ? answer.catch(instead) : answer;
     } catch {
       return instead();
     }
+  }
+
+  private call<T>(call: () => MaybePromise<T>): MaybePromise<T> {
+    return this.outages === null ? call() : this.outages.ask(ONLY_SERVER, call);
   }
 
   private instead(buckets: readonly Bucket[], step: (own: readonly Bucket[]) => Verdict[]): Verdict[] {
@@ -119,6 +129,7 @@ export class FailoverStore extends RateLimitStore {
   /** Buckets against guessing are never without a limit. */
   private policyOf({ onStoreError, hidden }: Bucket): OnStoreError {
     const policy = onStoreError ?? this.options.onStoreError;
+    if (policy === 'closed' && this.options.dryRun === true) return 'local';
     return policy === 'open' && hidden === true ? 'local' : policy;
   }
 }

@@ -4,6 +4,11 @@ import type { Rate } from '../algorithms/rate.js';
 import type { Bucket, OnStoreError } from '../algorithms/verdict.js';
 import type { IdentityKind } from './partition-key.js';
 
+/** What holds for a limit while a shared store is down: on trial it refuses nothing even then. */
+export function whileDown(onStoreError: OnStoreError | undefined, dryRun: boolean): OnStoreError | undefined {
+  return dryRun && onStoreError !== 'open' ? 'local' : onStoreError;
+}
+
 export class Policy {
   private readonly namespaces: Readonly<Record<IdentityKind, string>>;
 

@@ -74,8 +74,9 @@ export class RateLimitCoreModule implements NestModule, OnModuleInit, OnApplicat
   }
 
   /** Where no routes are: an application context fails on wrong options too. */
-  onModuleInit(): void {
+  async onModuleInit(): Promise<void> {
     this.boot.run();
+    await this.runtime.opened;
   }
 
   async onApplicationShutdown(): Promise<void> {

@@ -50,6 +50,8 @@ export class RateLimitRuntime {
   readonly enforcer: ThrottleEnforcer;
   /** Every limit is on trial. */
   readonly dryRun: boolean;
+  /** Rejects when the store can never work: the boot fails with it. */
+  readonly opened: Promise<void>;
   private readonly log: EventLog;
   /** Around a shared store; null: the store is in process and can't fail. */
   private readonly failover: FailoverStore | null;
@@ -62,7 +64,9 @@ export class RateLimitRuntime {
     this.events = new RateLimitEvents((event) => this.log.write(event));
     const report = this.events.emit.bind(this.events);
     this.store.report = report;
-    this.store.open();
+    this.opened = this.open();
+    // A boot that fails before it is waited for must not end the process in its place.
+    this.opened.catch(() => {});
     const settings = new SafeSettings(options.settings ?? new ConfigSettings(config), report);
     this.options = resolveOptions(options, config, settings, report, this.findings);
     this.authGuards = [options.authGuard ?? []].flat();
@@ -108,9 +112,13 @@ export class RateLimitRuntime {
 
   private failoverOf(store: RateLimitStore, { onStoreError = 'local' }: RateLimitOptions): FailoverStore {
     const unavailable = (): Error => new StoreUnavailableException();
-    const failover = new FailoverStore(store, { onStoreError, unavailable });
+    const failover = new FailoverStore(store, { onStoreError, unavailable, dryRun: this.dryRun });
     failover.report = (event) => this.events.emit(event);
     return failover;
+  }
+
+  private async open(): Promise<void> {
+    await this.store.open();
   }
 
   async close(): Promise<void> {

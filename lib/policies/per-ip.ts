@@ -2,7 +2,7 @@
 
 import type { Rate } from '../algorithms/rate.js';
 import type { Bucket, OnStoreError } from '../algorithms/verdict.js';
-import { Policy } from '../limiter/policy.js';
+import { Policy, whileDown } from '../limiter/policy.js';
 
 export class PerIpPolicy {
   private readonly policy: Policy;
@@ -14,7 +14,7 @@ export class PerIpPolicy {
     readonly dryRun: boolean,
     onStoreError?: OnStoreError,
   ) {
-    this.policy = new Policy('per-ip', 'per-ip', false, onStoreError);
+    this.policy = new Policy('per-ip', 'per-ip', false, whileDown(onStoreError, dryRun));
   }
 
   /** The bucket that one request of a network is counted in; null when the limit is off. */

@@ -6,7 +6,7 @@ import type { Bucket, OnStoreError } from '../algorithms/verdict.js';
 import type { Report } from '../events/event.js';
 import { ignoreLate } from '../limiter/late-answer.js';
 import { digestKey, partitionKey } from '../limiter/partition-key.js';
-import { Policy } from '../limiter/policy.js';
+import { Policy, whileDown } from '../limiter/policy.js';
 
 /** What a route limit needs to know of a caller. */
 export interface Subject {
@@ -47,9 +47,9 @@ export class RouteLimit<C extends Subject> {
     private readonly counting: Counting<C>,
     private readonly report: Report,
   ) {
-    this.policy = new Policy(name, counter, false, counting.onStoreError);
     this.by = counting.by ?? 'user';
     this.dryRun = counting.dryRun ?? false;
+    this.policy = new Policy(name, counter, false, whileDown(counting.onStoreError, this.dryRun));
   }
 
   /** Such as `10/1m by user`. */

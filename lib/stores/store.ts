@@ -48,6 +48,12 @@ export abstract class RateLimitStore {
   /** Where the store tells what an operator should know. The module sets it at boot. */
   report: Report = () => {};
 
+  /**
+   * Whether the store itself leaves servers that fail alone for a while, and reports `store-down` and `store-up`.
+   * Default false: the module does, for the store as a whole.
+   */
+  readonly watchesServers: boolean = false;
+
   /** Charges every bucket, or none: a step that is refused costs nothing and creates nothing. */
   abstract consume(buckets: readonly Bucket[], timeout: number): MaybePromise<Verdict[]>;
 
@@ -72,8 +78,11 @@ export abstract class RateLimitStore {
    */
   abstract lease(calls: readonly LeaseCall[], timeout: number): MaybePromise<LeaseReply[]>;
 
-  /** An app starts to use the store; each such call is answered by one of `close`. */
-  open(): void {}
+  /**
+   * An app starts to use the store; each such call is answered by one of `close`. Waits for no connection. Rejects when
+   * the store can never work as it is configured: the boot fails.
+   */
+  open(): MaybePromise<void> {}
 
   /** Releases what the store itself opened (timers, connections). Calling it twice is fine. */
   abstract close(): MaybePromise<void>;

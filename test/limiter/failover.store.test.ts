@@ -78,7 +78,7 @@ describe('while the store is down', () => {
     remote.down = true;
     expect(await admitted(store, 9, bucket('a'))).toBe(3);
     remote.down = false;
-    await new Promise((resolve) => setTimeout(resolve, 350));
+    remote.clock.advance('300ms');
     expect(await admitted(store, 3, bucket('a'))).toBe(1);
     remote.down = true;
     expect(await admitted(store, 9, bucket('a'))).toBe(0);
@@ -121,7 +121,7 @@ describe('while the store is down', () => {
     await store.refund([{ charge: here, cost: 3 }], 100);
     expect(await pass(store, bucket('a'))).toBe(true);
     remote.down = false;
-    await new Promise((resolve) => setTimeout(resolve, 350));
+    remote.clock.advance('300ms');
     expect((await store.peek([bucket('a')], 100))[0].remaining).toBe(0);
     await store.refund([{ charge: there, cost: 3 }], 100);
     expect((await store.peek([bucket('a')], 100))[0].remaining).toBe(3);
@@ -140,12 +140,12 @@ describe('while the store is down', () => {
     remote.down = true;
     await admitted(store, 100, bucket('a'));
     expect(remote.asked).toBe(3);
-    await new Promise((resolve) => setTimeout(resolve, 350));
+    remote.clock.advance('300ms');
     await admitted(store, 50, bucket('a'));
     expect(remote.asked).toBe(4);
     expect(events).toEqual([{ type: 'store-down', problem: 'TOLLGATE_STORE_UNKNOWN' }]);
     remote.down = false;
-    await new Promise((resolve) => setTimeout(resolve, 350));
+    remote.clock.advance('300ms');
     await admitted(store, 2, bucket('b'));
     expect(events.map(({ type }) => type)).toEqual(['store-down', 'store-up']);
   });
@@ -154,6 +154,35 @@ describe('while the store is down', () => {
     const { remote, store, events } = setup();
     for (let i = 0; i < 10; i++) await store.consume([bucket('a')], 0);
     expect([remote.asked, events]).toEqual([0, []]);
+  });
+
+  it('a request without time left is refused as one with time where its limit is closed', async () => {
+    const { store } = setup('closed');
+    await expect(Promise.resolve().then(() => store.consume([bucket('a')], 0))).rejects.toThrow('closed');
+  });
+
+  it('limits on trial are never closed', async () => {
+    const remote = new Remote(new FakeClock());
+    const unavailable = () => new Error('closed');
+    const store = new FailoverStore(remote, { onStoreError: 'closed', unavailable, dryRun: true });
+    remote.down = true;
+    expect(await admitted(store, 9, bucket('a'))).toBe(3);
+    expect(await admitted(store, 9, bucket('b', { onStoreError: 'closed' }))).toBe(3);
+  });
+
+  it('what the store remembers is answered at once, and says nothing about its servers', async () => {
+    const { remote, store, events } = setup();
+    remote.down = true;
+    const remembered: Verdict[] = [unlimited(bucket('a'))];
+    const { consume } = remote;
+    for (let i = 0; i < 3; i++) {
+      await store.consume([bucket('a')], 100);
+      if (i === 2) break;
+      Object.assign(remote, { consume: () => remembered });
+      expect(store.consume([bucket('a')], 100)).toBe(remembered);
+      Object.assign(remote, { consume });
+    }
+    expect(events.map(({ type }) => type)).toEqual(['store-down']);
   });
 
   it('no bucket at all is everything left', () => {

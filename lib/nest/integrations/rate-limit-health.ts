@@ -3,7 +3,7 @@
 import { Injectable } from '@nestjs/common';
 import { createRate } from '../../algorithms/rate.js';
 import type { Bucket } from '../../algorithms/verdict.js';
-import { nameOf, TollgateError } from '../../errors.js';
+import { problemOf } from '../../errors.js';
 import { RateLimitRuntime } from '../rate-limit.runtime.js';
 
 /** What an indicator says, by its key. */
@@ -34,9 +34,7 @@ export class RateLimitHealth {
       await store.peek([NOBODY], storeTimeout);
       return { [key]: { status: 'up' } };
     } catch (error) {
-      return {
-        [key]: { status: 'down', problem: error instanceof TollgateError ? error.code : nameOf(error) },
-      };
+      return { [key]: { status: 'down', problem: problemOf(error) } };
     }
   }
 }

@@ -1,7 +1,5 @@
 // The names of our keys: the subject in braces, so that one client's buckets lie in one slot of a cluster.
 
-import { badConfiguration } from '../../errors.js';
-import { show } from '../../algorithms/rate.js';
 import type { Algorithm } from '../../algorithms/rate.js';
 import type { BucketName } from '../store.js';
 
@@ -15,11 +13,8 @@ const SPECIAL = /[{}%]/g;
 export class KeyNames {
   private readonly prefix: string;
 
-  /** @throws TollgateError on a prefix with braces: a cluster would read them as the tag. */
+  /** `keyPrefix` has no braces: a cluster would read them as the tag. */
   constructor(keyPrefix: string) {
-    if (typeof keyPrefix !== 'string' || /[{}]/.test(keyPrefix)) {
-      throw badConfiguration('RedisStore', [`keyPrefix is ${show(keyPrefix)}: give a text without braces`]);
-    }
     this.prefix = `${keyPrefix}${SCHEMA}:{`;
   }
 

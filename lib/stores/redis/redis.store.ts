@@ -3,22 +3,18 @@
 import type { LeaseReply } from '../../algorithms/lease.js';
 import { allAllowed, type Bucket, type Verdict } from '../../algorithms/verdict.js';
 import { systemClock, type Clock } from '../clock.js';
+import { Outages } from '../outages.js';
 import { Refusals } from '../refusals.js';
 import { RateLimitStore, type BucketName, type LeaseCall, type MaybePromise, type Refund } from '../store.js';
 import { Link } from './calls/link.js';
 import { ScriptCaller } from './calls/script-caller.js';
+import type { ClientSource } from './clients/client.js';
 import { clientSource, type RedisClient } from './clients/client-source.js';
 import { KeyNames } from './key-names.js';
 import { Operations, type StepMode } from './operations.js';
+import { soundOptions, type RedisStoreOptions } from './redis-store-options.js';
 import { inOrder, inPart, perKey, succeedsWithin, whole } from './spread.js';
 import { givenBack } from './verdicts.js';
-
-export interface RedisStoreOptions {
-  /** What the names of all keys begin with, before a schema version. No braces. Default 'tollgate:'. */
-  readonly keyPrefix?: string;
-  /** For tests: buckets count by its wall clock instead of the server's. Deadlines don't. Default: the server's. */
-  readonly clock?: Clock;
-}
 
 /** How long after its step a charge may still be given back on a cluster, in microseconds. */
 const GIVE_BACK_WITHIN = 1_000_000;
@@ -36,8 +32,9 @@ const GIVE_BACK_WITHIN = 1_000_000;
  */
 export class RedisStore extends RateLimitStore {
   override readonly clock: Clock;
+  override readonly watchesServers = true;
   private readonly refusals: Refusals;
-  private readonly clustered: boolean;
+  private readonly source: ClientSource;
   private readonly link: Link;
   private readonly operations: Operations;
   private users = 0;
@@ -45,13 +42,14 @@ export class RedisStore extends RateLimitStore {
   /** @throws TollgateError when the client or the URL is none, or the prefix has braces. */
   constructor(clientOrUrl: RedisClient | string, options: RedisStoreOptions = {}) {
     super();
-    const { keyPrefix = 'tollgate:', clock } = options;
+    const { keyPrefix, clock } = soundOptions(options);
     this.clock = clock ?? systemClock;
     this.refusals = new Refusals(() => this.clock.monotonic());
-    const source = clientSource(clientOrUrl);
-    this.clustered = source.clustered;
-    this.link = new Link(source, now);
-    this.operations = new Operations(new ScriptCaller(this.link, now), new KeyNames(keyPrefix), clock);
+    this.source = clientSource(clientOrUrl);
+    this.link = new Link(this.source, now);
+    const outages = new Outages((event) => this.report(event), now);
+    const caller = new ScriptCaller(this.link, outages, now);
+    this.operations = new Operations(caller, new KeyNames(keyPrefix), clock);
   }
 
   override consume(buckets: readonly Bucket[], timeout: number): MaybePromise<Verdict[]> {
@@ -90,9 +88,10 @@ export class RedisStore extends RateLimitStore {
     );
   }
 
-  override open(): void {
+  override open(): MaybePromise<void> {
     this.users++;
     this.link.open();
+    return this.source.load();
   }
 
   /** Ends the connections once no app uses the store; calls then reject until it is opened again. */
@@ -104,7 +103,7 @@ export class RedisStore extends RateLimitStore {
   /** A consume or a peek, whose refusal is remembered. */
   private async ask(mode: StepMode, buckets: readonly Bucket[], due: number): Promise<Verdict[]> {
     const asked = this.clock.monotonic();
-    const consumes = mode === 'consume' && this.clustered && buckets.length > 1;
+    const consumes = mode === 'consume' && this.source.clustered && buckets.length > 1;
     const verdicts = await (consumes ? this.consumeSpread(buckets, due) : this.step(mode, buckets, due));
     this.refusals.remember(verdicts, asked);
     return verdicts;
@@ -157,7 +156,7 @@ export class RedisStore extends RateLimitStore {
     call: (group: readonly T[]) => Promise<readonly R[]>,
   ): Promise<R[]> {
     if (items.length === 0) return [];
-    if (!this.clustered || items.length === 1) return [...(await call(items))];
+    if (!this.source.clustered || items.length === 1) return [...(await call(items))];
     return whole(await perKey(items, keyOf, call));
   }
 

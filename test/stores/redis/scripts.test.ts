@@ -4,21 +4,66 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { expect, it } from 'vitest';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SCRIPTS } from '../../../lib/stores/redis/script.js';
+import { RedisServer } from '../../tools/servers/redis-server.js';
 
 const folder = resolve(import.meta.dirname, '../../../lib/stores/redis');
 
-/** Commands of Redis 6.2 that may run in a script, as far as a store can need them. KEEPTTL and the like: see below. */
-const IN_REDIS_6_2 = ['DEL', 'GET', 'MGET', 'PEXPIRE', 'PTTL', 'SET', 'TIME'];
-/** Options that came later than 6.2, or change what older servers do. */
-const LATER = ['NX', 'XX', 'GT', 'LT', 'IFEQ', 'PXAT', 'EXAT'];
+let server: RedisServer;
+let redis: Redis;
 
-it.each(Object.entries(SCRIPTS))('%s uses only commands that Redis 6.2 has', (_, { text }) => {
-  const calls = [...text.matchAll(/redis\.p?call\(([^,)]*)/g)];
-  expect(calls.length).toBeGreaterThan(1);
-  for (const [, command] of calls) expect(IN_REDIS_6_2.map((name) => `'${name}'`)).toContain(command);
-  for (const option of LATER) expect(text).not.toContain(`'${option}'`);
+beforeAll(async () => {
+  server = await RedisServer.start();
+  redis = new Redis(server.url);
+});
+
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+/** What the server's own documentation says of a command: since when it and each of its options exist. */
+async function sinceOf(command: string): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  const read = (about: readonly unknown[], inherited: string): void => {
+    const field = (name: string): unknown => about[about.indexOf(name) + 1];
+    const since = about.includes('since') ? String(field('since')) : inherited;
+    const name = about.includes('token') ? String(field('token')) : command;
+    if (!found.has(name)) found.set(name, since);
+    const options = about.includes('arguments') ? field('arguments') : [];
+    if (Array.isArray(options)) for (const option of options) read(option, since);
+  };
+  const docs: unknown = await redis.call('COMMAND', 'DOCS', command);
+  if (Array.isArray(docs) && Array.isArray(docs[1])) read(docs[1], '1.0.0');
+  return found;
+}
+
+function isIn62(since: string): boolean {
+  const [major, minor] = since.split('.').map(Number);
+  return major < 6 || (major === 6 && minor <= 2);
+}
+
+it.each(Object.entries(SCRIPTS))(
+  '%s uses only commands and options that Redis 6.2 has',
+  async (_, { text }) => {
+    const calls = [...text.matchAll(/redis\.p?call\('(\w+)'(.*)/g)];
+    expect(calls.length).toBe([...text.matchAll(/redis\.p?call/g)].length);
+    expect(calls.length).toBeGreaterThan(1);
+    for (const [, command, rest] of calls) {
+      const since = await sinceOf(command);
+      expect(isIn62(since.get(command) ?? 'none'), command).toBe(true);
+      for (const [, option] of rest.matchAll(/'([A-Z]+)'/g)) {
+        expect(isIn62(since.get(option) ?? since.get(command) ?? 'none'), `${command} ${option}`).toBe(true);
+      }
+    }
+  },
+);
+
+it('knows what came after Redis 6.2', async () => {
+  expect(isIn62((await sinceOf('PEXPIRE')).get('NX') ?? '')).toBe(false);
+  expect(isIn62((await sinceOf('FUNCTION')).get('FUNCTION') ?? '')).toBe(false);
 });
 
 it.each(Object.entries(SCRIPTS))('K04 %s touches only the keys it declares', (name, { text }) => {

@@ -24,8 +24,15 @@ export class Deadlines {
     this.calls.delete(call);
   }
 
-  /** Runs out what is due. A timer that finds nothing due is set again for what is left. */
+  /**
+   * Runs out what is due. A timer that finds nothing due is set again for what is left. After a pause of the process
+   * timers come before what the sockets have: answers that are there already are read first.
+   */
   private run(): void {
+    setImmediate(() => this.expire());
+  }
+
+  private expire(): void {
     this.next = Infinity;
     const now = this.now();
     let next = Infinity;

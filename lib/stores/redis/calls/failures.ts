@@ -4,8 +4,8 @@ import { TollgateError } from '../../../errors.js';
 
 /** Codes after which the server at the other end is the wrong one: a replica, or one without its master. */
 const WRONG_SERVER = /\b(READONLY|MASTERDOWN)\b/;
-/** Every error of a server starts with a code in capitals; no error of a client or a socket does. */
-const SERVER_ERROR = /^-?([A-Z][A-Z0-9_]+)\b/;
+/** Every error of a server starts with a code in capitals and a space; an error of TLS or of the system has none. */
+const SERVER_ERROR = /^-?([A-Z][A-Z0-9_]+) /;
 /** What clients say of a command that they didn't send. */
 const NOT_SENT = /^(Stream isn't writeable|Cluster isn't ready|The client is (closed|offline))/;
 
@@ -38,7 +38,7 @@ export function isWrongServer(error: unknown): boolean {
 /** The code of an error that the server answered; null for all others. */
 function serverCode(error: unknown): string | null {
   const match = SERVER_ERROR.exec(messageOf(error));
-  if (match === null) return null;
+  if (match === null || (error instanceof Error && 'errno' in error)) return null;
   return WRONG_SERVER.exec(messageOf(error))?.[1] ?? match[1];
 }
 

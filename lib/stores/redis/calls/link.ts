@@ -1,5 +1,6 @@
 // Keeps a client at hand: makes the first, and another whenever one has ended or is of no use any more.
 
+import { ONLY_SERVER } from '../../outages.js';
 import { CONNECT_TIMEOUT, type ClientSource } from '../clients/client.js';
 import { notDone } from './failures.js';
 import { Session } from './session.js';
@@ -12,8 +13,8 @@ const CLOSE_WITHIN = 900;
 export class Link {
   private session: Session | null = null;
   private state: 'idle' | 'open' | 'closed' = 'idle';
-  /** The first attempt, for calls at the start of a process to wait for; null once it came to something. */
-  private first: Promise<void> | null = null;
+  /** The attempt to connect that is under way, for calls to wait for. */
+  private attempt: Promise<void> | null = null;
   private attempts = 0;
   private lastAttempt = -Infinity;
   private lastError: unknown = undefined;
@@ -29,13 +30,18 @@ export class Link {
   open(): void {
     if (this.state === 'open') return;
     this.state = 'open';
-    this.first = this.attempt();
+    this.begin();
   }
 
-  /** The session that can send now. At the start of a process it waits for the first connection to be made. */
+  /** The name of the server that holds `key`, as far as is known now. */
+  serverOf(key: string): string {
+    return this.session?.client.ready === true ? this.session.nameOf(key) : ONLY_SERVER;
+  }
+
+  /** The session that can send now. While a connection is being made it waits for that, but for no second attempt. */
   async ready(): Promise<Session> {
     if (this.state === 'idle') this.open();
-    if (this.first !== null && this.session?.client.ready !== true) await this.first;
+    if (this.attempt !== null && this.session?.client.ready !== true) await this.attempt;
     if (this.session?.client.ready === true) return this.session;
     throw notDone(this.state === 'closed' ? 'the store is closed' : 'not connected', this.lastError);
   }
@@ -49,7 +55,7 @@ export class Link {
   /** Ends what was opened; calls under way fail. */
   async close(): Promise<void> {
     this.state = 'closed';
-    this.first = null;
+    this.attempt = null;
     this.attempts++;
     if (this.retry !== null) clearTimeout(this.retry);
     this.retry = null;
@@ -62,9 +68,12 @@ export class Link {
     clearTimeout(timer);
   }
 
-  private async attempt(): Promise<void> {
-    const attempt = ++this.attempts;
+  private begin(): void {
     this.lastAttempt = this.now();
+    this.attempt = this.connectOnce(++this.attempts);
+  }
+
+  private async connectOnce(attempt: number): Promise<void> {
     try {
       const client = await this.source.make();
       if (attempt !== this.attempts) return;
@@ -74,9 +83,10 @@ export class Link {
       this.lastError = undefined;
     } catch (error) {
       this.lastError = error;
-      if (attempt === this.attempts && this.session === null) this.again();
     }
-    if (attempt === this.attempts) this.first = null;
+    if (attempt !== this.attempts) return;
+    this.attempt = null;
+    if (this.session === null) this.again();
   }
 
   /** Gives a session up that can't connect, or takes too long to: there are servers that accept and say nothing. */
@@ -96,20 +106,24 @@ export class Link {
   private over(session: Session): void {
     if (this.session !== session) return;
     this.session = null;
-    this.first = null;
+    // The attempt that made it, if it is still under way, may never come to an end.
+    this.attempt = null;
+    this.attempts++;
     this.again();
   }
 
+  /** Connects anew: at once after a connection that lasted, for calls can wait for that. */
   private again(): void {
     if (this.state !== 'open' || this.retry !== null) return;
     const wait = RECONNECT_EVERY - (this.now() - this.lastAttempt) / 1000;
-    this.retry = setTimeout(
-      () => {
-        this.retry = null;
-        void this.attempt();
-      },
-      Math.max(0, wait),
-    );
+    if (wait <= 0) {
+      this.begin();
+      return;
+    }
+    this.retry = setTimeout(() => {
+      this.retry = null;
+      this.begin();
+    }, wait);
     this.retry.unref();
   }
 }

@@ -1,5 +1,7 @@
 // Runs a script on the server that holds its keys: once, before its deadline, or not at all as far as that can be known.
 
+import type { Outages } from '../../outages.js';
+import type { MaybePromise } from '../../store.js';
 import type { Script } from '../script.js';
 import { Deadlines, type Due } from './deadlines.js';
 import { failureOf, isNoScript, isWrongServer, notDone, unknown } from './failures.js';
@@ -36,6 +38,7 @@ export class ScriptCaller {
   /** `now`: microseconds of the monotonic clock. */
   constructor(
     private readonly link: Link,
+    private readonly outages: Outages,
     private readonly now: () => number,
   ) {
     this.deadlines = new Deadlines(now);
@@ -45,9 +48,18 @@ export class ScriptCaller {
    * The numbers that the script returns, the first the server's time. Its ARGV are the deadline and `args`.
    *
    * `due`, in microseconds of the monotonic clock, is when the call rejects whatever happens, and after which the
-   * script does nothing.
+   * script does nothing. In an outage of the server it rejects at once.
    */
   call(
+    script: Script,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    due: number,
+  ): MaybePromise<number[]> {
+    return this.outages.ask(this.link.serverOf(keys[0]), () => this.begin(script, keys, args, due));
+  }
+
+  private begin(
     script: Script,
     keys: readonly string[],
     args: readonly (string | number)[],

@@ -1,5 +1,6 @@
 // A client while it lives, and what is known of each server behind it. All of it ends with the client.
 
+import { ONLY_SERVER } from '../../outages.js';
 import type { Client } from '../clients/client.js';
 import { keySlot } from '../key-slot.js';
 import { Server } from './server.js';
@@ -13,6 +14,11 @@ export class Session {
     private readonly clustered: boolean,
     private readonly onSilence: (session: Session) => void,
   ) {}
+
+  /** By what name the server of `key` is known to fail: only those of a cluster fail apart. */
+  nameOf(key: string): string {
+    return this.clustered ? this.client.serverOf(keySlot(key)) : ONLY_SERVER;
+  }
 
   /** The server that holds `key`, as far as the client knows now. */
   serverOf(key: string): Server {

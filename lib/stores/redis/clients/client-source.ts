@@ -19,9 +19,11 @@ export interface RedisClient {
 export function clientSource(given: RedisClient | string): ClientSource {
   if (typeof given === 'string') return urlSource(given);
   if (isIoredis(given)) return ioredisSource(given);
-  if (isNodeRedisCluster(given)) return { clustered: true, make: () => duplicateNodeRedisCluster(given) };
-  if (isNodeRedis(given)) return { clustered: false, make: () => duplicateNodeRedis(given) };
+  if (isNodeRedisCluster(given)) {
+    return { clustered: true, load() {}, make: () => duplicateNodeRedisCluster(given) };
+  }
+  if (isNodeRedis(given)) return { clustered: false, load() {}, make: () => duplicateNodeRedis(given) };
   throw badConfiguration('RedisStore', [
-    'the first argument is no client that it knows: give one of ioredis, iovalkey or redis (node-redis), or a URL',
+    'the first argument is no client that it knows: give one of ioredis, iovalkey or redis (node-redis; its Sentinel from version 6 on), or a URL',
   ]);
 }

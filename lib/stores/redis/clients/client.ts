@@ -1,5 +1,7 @@
 // What the store needs of a Redis client, whichever package it comes from: connections of its own, from connect to end.
 
+import type { MaybePromise } from '../../store.js';
+
 /**
  * A client that lives once: it connects, serves, and ends with its connection. It never queues what it can't send,
  * never sends anything twice, and is not asked to reconnect: a new one takes its place. That of a cluster looks after
@@ -24,6 +26,8 @@ export interface Client {
 export interface ClientSource {
   /** Whether keys of different slots lie on different servers. */
   readonly clustered: boolean;
+  /** Rejects when clients can't be made here, because of a package that is not installed. */
+  load(): MaybePromise<void>;
   /** A client with connections of its own, not yet connected. */
   make(): Client | Promise<Client>;
 }

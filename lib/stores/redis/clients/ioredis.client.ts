@@ -58,6 +58,7 @@ export function ioredisSource(borrowed: Ioredis): ClientSource {
   const clustered = property(borrowed, 'isCluster') === true;
   return {
     clustered,
+    load() {},
     make: () => (clustered ? duplicateCluster(borrowed) : ioredisClient(borrowed.duplicate(ONE_LIFE))),
   };
 }
@@ -125,7 +126,8 @@ class IoredisClient implements Client {
   }
 
   async destroy(): Promise<void> {
-    this.redis.disconnect();
+    // Told again, a client that has ended keeps the process alive for half a second.
+    if (property(this.redis, 'status') !== 'end') this.redis.disconnect();
     await this.ended;
   }
 }

@@ -18,6 +18,7 @@ export function nodeDefaults(options: unknown): object {
   return {
     ...settings(options),
     disableOfflineQueue: true,
+    commandsQueueMaxLength: undefined,
     socket: {
       ...settings(property(options, 'socket')),
       connectTimeout: CONNECT_TIMEOUT,
@@ -31,6 +32,8 @@ export function duplicateNodeRedisCluster(borrowed: NodeRedisCluster): Client {
   const made = borrowed.duplicate({
     defaults: nodeDefaults(property(property(borrowed, '_options'), 'defaults')),
     topologyRefreshOnReconnectionAttemptStrategy: NODE_RETRY,
+    // Each node when it is first needed: else one that is gone keeps all others from being used.
+    minimizeConnections: true,
     useReplicas: false,
   });
   if (!isNodeRedisCluster(made)) throw new TypeError('duplicate() of the Redis client returned no client');
@@ -43,7 +46,8 @@ class NodeRedisClusterClient implements Client {
   }
 
   get ready(): boolean {
-    return property(this.redis, 'isReady') === true;
+    // Before 6.2 a cluster has no word for it.
+    return (property(this.redis, 'isReady') ?? property(this.redis, 'isOpen')) === true;
   }
 
   async connect(): Promise<void> {

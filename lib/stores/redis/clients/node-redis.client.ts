@@ -17,6 +17,7 @@ export function oneLife(options: unknown): object {
   return {
     ...settings(options),
     disableOfflineQueue: true,
+    commandsQueueMaxLength: undefined,
     socket: {
       ...settings(property(options, 'socket')),
       connectTimeout: CONNECT_TIMEOUT,

@@ -10,6 +10,7 @@ export const REFUND = `-- Gives charges back, only in the window they were made.
 -- Returns  { server, charges }
 
 local SPARE = 1000 -- milliseconds a key outlives what it holds
+local HUGE = 9007199254740991
 ${DEADLINE}
 for i = 1, #KEYS do
   local fixed, window = ARGV[i * 4 - 1] == 'f', tonumber(ARGV[i * 4])
@@ -20,13 +21,14 @@ for i = 1, #KEYS do
     local ending = now - math.fmod(now, window) + window
     local stored, count = string.match(value, '^(%d+):(%d+)$')
     if till == ending and tonumber(stored) == ending then
-      left = math.max(0, tonumber(count) - amount)
+      left = math.max(0, math.min(tonumber(count), HUGE) - amount)
       text, life = string.format('%.0f:%.0f', ending, left), ending - now
     end
   else
     local ahead = tonumber(string.match(value, '^%d+$') or 0) - now
     local back = math.min(amount, till - now)
-    if ahead > 0 and back > 0 then
+    -- What lies further ahead than any charge of ours is not ours.
+    if ahead > 0 and ahead <= 2 * window and back > 0 then
       left = math.max(0, ahead - back)
       text, life = string.format('%.0f', now + left), left
     end

@@ -42,7 +42,7 @@ export default defineConfig({
         },
         test: {
           name: 'nest11',
-          include: ['test/{e2e,sources,nest/integrations}/**/*.test.ts'],
+          include: ['test/{e2e,sources,nest/integrations,stores/redis/clients}/**/*.test.ts'],
           env: { NEST_MAJOR: '11' },
         },
       },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { badConfiguration, nameOf, TollgateError } from '../lib/errors.js';
+import { badConfiguration, codeOf, nameOf, problemOf, TollgateError } from '../lib/errors.js';
 
 describe('TollgateError', () => {
   it('is an Error with a name, a stable code, a message and a cause', () => {
@@ -42,5 +42,24 @@ describe('nameOf', () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
     expect(nameOf(proxy)).toBe('a object');
+  });
+});
+
+describe('codes of errors', () => {
+  it('are those of the system, of a database, of a server, or the class: never what the error says', () => {
+    expect(codeOf(Object.assign(new Error('connect to secret'), { code: 'ECONNREFUSED' }))).toBe(
+      'ECONNREFUSED',
+    );
+    expect(codeOf(new Error('WRONGPASS invalid username secret'))).toBe('WRONGPASS');
+    expect(codeOf(new RangeError('A secret'))).toBe('RangeError');
+    expect(codeOf('secret')).toBe('a string');
+  });
+
+  it('are shown with that of the first cause', () => {
+    const first = new Error('OOM command not allowed');
+    const second = new Error('in between', { cause: first });
+    const error = new TollgateError('TOLLGATE_STORE_NOT_DONE', 'm', { cause: second });
+    expect(problemOf(error)).toBe('TOLLGATE_STORE_NOT_DONE: OOM');
+    expect(problemOf(first)).toBe('OOM');
   });
 });

@@ -21,14 +21,15 @@ class Circuit {
   failures = 0;
   lastError: unknown = undefined;
   failedAt = -Infinity;
-  /** When a call needed it last. */
-  neededAt = 0;
   /** A call is under way that tries it. */
   trying = false;
 
   get open(): boolean {
     return this.failures >= FAILURES;
   }
+
+  /** `neededAt`: when a call needed it last. */
+  constructor(public neededAt: number) {}
 
   lets(now: number): boolean {
     this.neededAt = now;
@@ -98,7 +99,7 @@ export class Outages {
   }
 
   private failed(server: string, began: number, error: unknown): void {
-    const circuit = this.circuits.get(server) ?? new Circuit();
+    const circuit = this.circuits.get(server) ?? new Circuit(began);
     this.circuits.set(server, circuit);
     circuit.fail(error, began, this.now());
     if (!circuit.open || this.since !== null) return;

@@ -44,6 +44,16 @@ describe.each(ADAPTERS)('the boot on %s', (adapter) => {
     expect(error.message).toContain(`throttle.onStoreError is "none": give 'local' or 'open' or 'closed'`);
   });
 
+  it('fails with a store that can never work, and says why', async () => {
+    class Unusable extends MemoryStore {
+      override async open(): Promise<void> {
+        throw new TollgateError('TOLLGATE_BAD_CONFIGURATION', 'none is installed: npm install ioredis');
+      }
+    }
+    const error = await failedBoot(adapter, { rateLimit: { store: new Unusable() } });
+    expect(error.message).toBe('none is installed: npm install ioredis');
+  });
+
   it('P02, A04, B04 says everything that is wrong at once: name, value and remedy', async () => {
     const findings = {
       perIp: { limit: 0, per: '1m' },

@@ -11,7 +11,9 @@ import {
   type RateLimitOptions,
   type RefusalEvent,
 } from '../../lib/index.js';
+import { RedisStore } from '../../lib/stores/redis/redis.store.js';
 import { FakeClock } from '../../lib/testing/fake-clock.js';
+import { freePort } from '../tools/servers/redis-server.js';
 import { ADAPTERS, startApp, type RunningApp } from './support/app.js';
 import { send, statuses, via, type Answer } from './support/client.js';
 import { checkNestVersion } from './support/nest-version.js';
@@ -29,6 +31,12 @@ class Routes {
   @Get('own')
   @Throttle(TRIAL)
   own(): string {
+    return 'ok';
+  }
+
+  @Get('closed')
+  @Throttle({ ...TRIAL, onStoreError: 'closed' })
+  closed(): string {
     return 'ok';
   }
 
@@ -248,4 +256,14 @@ describe.each(ADAPTERS)('limits on trial on %s', (adapter) => {
     expect(answers.map(({ allowed }) => allowed)).toEqual([true, false]);
     expect(running.refusals).toEqual([]);
   });
+
+  it.each([{ onStoreError: 'closed', dryRun: true }, { onStoreError: 'closed' }] as const)(
+    'K11 is refused nothing while the store is down, though limits were closed: %o',
+    async (options) => {
+      const store = new RedisStore(`redis://127.0.0.1:${await freePort()}`);
+      const trial = { ...TRIAL, onStoreError: 'closed' } as const;
+      const running = await start({ ...options, store, perIp: trial });
+      expect(await statuses(running, '/closed', 6, via(CLIENT))).toEqual(Array(6).fill(200));
+    },
+  );
 });

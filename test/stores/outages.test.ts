@@ -8,7 +8,8 @@ const SECOND = 1_000_000;
 /** Calls that end when the test says so. */
 class Bench {
   readonly events: RateLimitEvent[] = [];
-  now = 0;
+  /** As after days. */
+  now = 500_000 * SECOND;
   private readonly outages = new Outages(
     (event) => void this.events.push(event),
     () => this.now,

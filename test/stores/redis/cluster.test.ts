@@ -131,3 +131,35 @@ it('K07 K03 follows a failover, by either client at once', async () => {
   }
   expect(performance.now() - started).toBeLessThan(12_000);
 });
+
+it('K07 one server that is gone takes nothing from the others, by either client, also one that starts meanwhile', async () => {
+  await servers[2].config('SET', 'cluster-require-full-coverage', 'no');
+  const running = Object.entries(clients).map(([name, client]) => {
+    return new RedisStore(client(), { keyPrefix: `gone ${name}:` });
+  });
+  const [, gone, there] = keysOnEach('gone');
+  for (const store of running) await store.consume([fixed(gone), fixed(there, 1_000)], TIMEOUT);
+  await cluster.masters[1].crash();
+  const state = new RegExp(`:${cluster.masters[1].port}@.* master,fail `);
+  const isFailing = async () => state.test(String(await servers[2].call('CLUSTER', 'NODES')));
+  await expect.poll(isFailing, { timeout: 10_000 }).toBe(true);
+  const starting = Object.entries(clients).map(([name, client]) => {
+    return new RedisStore(client(), { keyPrefix: `starts ${name}:` });
+  });
+  for (const store of [...running, ...starting]) {
+    const types: string[] = [];
+    store.report = ({ type }) => void types.push(type);
+    await expect
+      .poll(() => store.consume([fixed(there, 1_000)], 500), { timeout: 5_000 })
+      .toMatchObject([{ allowed: true }]);
+    types.length = 0;
+    const started = performance.now();
+    for (let i = 0; i < 100; i++) {
+      await expect(store.consume([fixed(gone)], 100)).rejects.toMatchObject({ name: 'TollgateError' });
+      expect((await store.consume([fixed(there, 1_000)], TIMEOUT))[0].allowed).toBe(true);
+    }
+    expect(types).toEqual(['store-down']);
+    console.log(`100 calls of each: ${(performance.now() - started).toFixed(0)} ms`);
+    await store.close();
+  }
+});

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'redis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Verdict } from '../../../lib/algorithms/verdict.js';
+import type { RateLimitEvent } from '../../../lib/events/event.js';
 import type { RedisClient } from '../../../lib/stores/redis/clients/client-source.js';
 import { RedisStore } from '../../../lib/stores/redis/redis.store.js';
 import { Proxy } from '../../tools/servers/proxy.js';
@@ -153,6 +154,18 @@ describe('deadlines', () => {
     await store.close();
   });
 
+  it('let pass what was answered while the process was busy', async () => {
+    const store = new RedisStore(redis);
+    await store.consume([gcra('warm')], TIMEOUT);
+    const calls = Array.from({ length: 5 }, () => store.consume([fixed('busy', 1_000)], 50));
+    await new Promise((resolve) => setImmediate(resolve));
+    const end = performance.now() + 150;
+    while (performance.now() < end);
+    for (const [{ allowed }] of await Promise.all(calls)) expect(allowed).toBe(true);
+    expect(await used('busy')).toBe(5);
+    await store.close();
+  });
+
   it('reject at once what has no time left', async () => {
     const store = new RedisStore(redis);
     await store.consume([gcra('warm')], TIMEOUT);
@@ -205,6 +218,21 @@ describe('a server that can not write', () => {
 });
 
 describe('a server that restarts', () => {
+  it('K07 is no outage when only a connection was lost: calls wait for the next one', async () => {
+    const store = new RedisStore(new Redis(proxy.port, { lazyConnect: true }));
+    const events: RateLimitEvent[] = [];
+    store.report = (event) => void events.push(event);
+    await store.consume([fixed('cut', 1_000)], TIMEOUT);
+    await sleep(600);
+    const calls = Array.from({ length: 20 }, async () => store.consume([fixed('cut', 1_000)], TIMEOUT));
+    proxy.cut();
+    await Promise.allSettled(calls);
+    for (let i = 0; i < 20; i++)
+      expect((await store.consume([fixed('cut', 1_000)], TIMEOUT))[0].allowed).toBe(true);
+    expect(events).toEqual([]);
+    await store.close();
+  });
+
   it('K03 is found again and taught the scripts', async () => {
     const own = await RedisServer.start();
     const store = new RedisStore(own.url);

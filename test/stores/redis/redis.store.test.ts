@@ -290,8 +290,8 @@ describe('opening and closing', () => {
         .split('\n').length;
     const before = await names();
     const shared = new RedisStore(redis);
-    shared.open();
-    shared.open();
+    await shared.open();
+    await shared.open();
     await shared.consume([gcra('a')], TIMEOUT);
     expect(await names()).toBe(before + 1);
     await shared.close();
@@ -303,16 +303,29 @@ describe('opening and closing', () => {
     await expect(shared.consume([gcra('a')], TIMEOUT)).rejects.toMatchObject({
       code: 'TOLLGATE_STORE_NOT_DONE',
     });
-    shared.open();
+    await shared.open();
     expect((await shared.consume([gcra('a')], TIMEOUT))[0].allowed).toBe(true);
     await shared.close();
   });
 
-  it('refuses what is no client, no URL or no prefix', () => {
-    expect(() => new RedisStore('http://localhost')).toThrow(/redis:\/\//);
-    expect(() => new RedisStore('localhost:6379')).toThrow(/redis:\/\//);
+  it.each([
+    'http://localhost',
+    'localhost:6379',
+    'redis:localhost:6379',
+    'redis:6379',
+    'redis:///var/run/redis.sock',
+    'rediss:localhost',
+    'redis://',
+    '',
+  ])('refuses %j, which is no URL of a server', (url) => {
+    expect(() => new RedisStore(url)).toThrow(/redis:\/\/localhost:6379/);
+  });
+
+  it('refuses what is no client and no option', () => {
     expect(() => new RedisStore('redis//user:secret@x')).not.toThrow(/secret/);
     expect(() => new RedisStore({ duplicate: () => ({}) })).toThrow(/ioredis, iovalkey or redis/);
     expect(() => new RedisStore(redis, { keyPrefix: '{app}:' })).toThrow(/braces/);
+    const misspelled: object = { keyprefix: 'app:' };
+    expect(() => new RedisStore(redis, misspelled)).toThrow('"keyprefix" is no option: there is keyPrefix');
   });
 });

@@ -20,13 +20,23 @@ it.each([
   expect(failureOf(new Error(message), true).code).toBe('TOLLGATE_STORE_NOT_DONE');
 });
 
-it.each(['Connection is closed.', 'Socket closed unexpectedly', 'read ECONNRESET', 'write EPIPE', ''])(
-  'knows nothing of a command that was sent: %s',
-  (message) => {
-    expect(failureOf(new Error(message), true).code).toBe('TOLLGATE_STORE_UNKNOWN');
-    expect(failureOf(new Error(message), false).code).toBe('TOLLGATE_STORE_NOT_DONE');
-  },
-);
+it.each([
+  'Connection is closed.',
+  'Socket closed unexpectedly',
+  'read ECONNRESET',
+  'write EPIPE',
+  'EPIPE',
+  'C0372E00:error:0A000126:SSL routines::unexpected eof while reading',
+  '',
+])('knows nothing of a command that was sent: %s', (message) => {
+  expect(failureOf(new Error(message), true).code).toBe('TOLLGATE_STORE_UNKNOWN');
+  expect(failureOf(new Error(message), false).code).toBe('TOLLGATE_STORE_NOT_DONE');
+});
+
+it('takes no error of the system for one of the server', () => {
+  const error = Object.assign(new Error('ECONNRESET while reading'), { errno: -104, code: 'ECONNRESET' });
+  expect(failureOf(error, true).code).toBe('TOLLGATE_STORE_UNKNOWN');
+});
 
 it('keeps the cause, shows only its code, and leaves an error of ours as it is', () => {
   const cause = new Error('WRONGPASS invalid username-password pair secret');

@@ -36,6 +36,7 @@ interface Memory {
 export class Refusals {
   /** By namespace and key; a namespace has no line break. Oldest first. */
   private readonly memories = new Map<string, Memory>();
+  private prunedAt = -Infinity;
 
   /** `now`: microseconds of the monotonic clock. Of more than `maxEntries` buckets the oldest are forgotten. */
   constructor(
@@ -111,8 +112,15 @@ export class Refusals {
     const goesOn = asked !== undefined && at - asked.since < LONGEST;
     this.memories.delete(id);
     this.memories.set(id, { verdict, at, asked: goesOn ? asked : { since: at, count: 0 } });
+    if (this.memories.size > this.maxEntries || at - this.prunedAt >= LONGEST) this.prune(at);
+  }
+
+  /** Drops what is over, and a tenth of all where there are too many: one by one would walk over what is gone each time. */
+  private prune(at: number): void {
+    this.prunedAt = at;
+    const most = this.memories.size > this.maxEntries ? Math.floor(this.maxEntries * 0.9) : Infinity;
     for (const [oldest, memory] of this.memories) {
-      if (this.memories.size <= this.maxEntries && at - memory.at < LONGEST) break;
+      if (this.memories.size <= most && at - memory.at < LONGEST) break;
       this.memories.delete(oldest);
     }
   }

@@ -157,7 +157,7 @@ describe('deadlines', () => {
   it('let pass what was answered while the process was busy', async () => {
     const store = new RedisStore(redis);
     await store.consume([gcra('warm')], TIMEOUT);
-    const calls = Array.from({ length: 5 }, () => store.consume([fixed('busy', 1_000)], 50));
+    const calls = Array.from({ length: 5 }, async () => store.consume([fixed('busy', 1_000)], 50));
     await new Promise((resolve) => setImmediate(resolve));
     const end = performance.now() + 150;
     while (performance.now() < end);

@@ -44,6 +44,7 @@ export class FailoverStore extends RateLimitStore {
       : new Outages(
           (event) => this.report(event),
           () => shared.clock.monotonic(),
+          () => true,
         );
   }
 

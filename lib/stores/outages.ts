@@ -10,9 +10,6 @@ const FAILURES = 3;
 /** How long nobody asks a server in an outage, before one call tries; microseconds. */
 const PAUSE = 300_000;
 
-/** A server that nobody needs for so long is none any more: another may have its place. Microseconds. */
-const FORGOTTEN = 10_000_000;
-
 /** The server of a store that has only one, and of one that is not connected. */
 export const ONLY_SERVER = '';
 
@@ -28,11 +25,7 @@ class Circuit {
     return this.failures >= FAILURES;
   }
 
-  /** `neededAt`: when a call needed it last. */
-  constructor(public neededAt: number) {}
-
   lets(now: number): boolean {
-    this.neededAt = now;
     if (!this.open) return true;
     if (this.trying || now - this.failedAt < PAUSE) return false;
     this.trying = true;
@@ -55,11 +48,16 @@ export class Outages {
   private readonly circuits = new Map<string, Circuit>();
   /** Since when any server is out; null: none is. */
   private since: number | null = null;
+  private checkedAt = -Infinity;
 
-  /** Tells of the first server that falls out and of the last that is back. `now`: microseconds, monotonic. */
+  /**
+   * Tells of the first server that falls out and of the last that is back. `now`: microseconds, monotonic. `isServer`
+   * tells whether the store still has a server of that name.
+   */
   constructor(
     private readonly report: Report,
     private readonly now: () => number,
+    private readonly isServer: (server: string) => boolean,
   ) {}
 
   /**
@@ -88,18 +86,23 @@ export class Outages {
   private succeeded(server: string, began: number): void {
     const circuit = this.circuits.get(server);
     if (circuit !== undefined && began >= circuit.failedAt) this.circuits.delete(server);
-    for (const [other, { neededAt }] of this.circuits) {
-      if (other === server) continue;
-      if (other === ONLY_SERVER || began - neededAt > FORGOTTEN) this.circuits.delete(other);
-    }
+    this.forgetGone();
     if (this.since === null || [...this.circuits.values()].some(({ open }) => open)) return;
     const seconds = Math.round((this.now() - this.since) / 1e6);
     this.since = null;
     this.report({ type: 'store-up', seconds });
   }
 
+  /** Another server may have the place of one that failed. Asked now and then: a store has to look for it. */
+  private forgetGone(): void {
+    const now = this.now();
+    if (now - this.checkedAt < PAUSE) return;
+    this.checkedAt = now;
+    for (const server of this.circuits.keys()) if (!this.isServer(server)) this.circuits.delete(server);
+  }
+
   private failed(server: string, began: number, error: unknown): void {
-    const circuit = this.circuits.get(server) ?? new Circuit(began);
+    const circuit = this.circuits.get(server) ?? new Circuit();
     this.circuits.set(server, circuit);
     circuit.fail(error, began, this.now());
     if (!circuit.open || this.since !== null) return;

@@ -6,10 +6,13 @@ const TABLE = Uint16Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
+/** How many a cluster has. */
+export const SLOTS = 16_384;
+
 export function keySlot(key: string): number {
   let crc = 0;
   for (const byte of Buffer.from(tagOf(key))) crc = ((crc << 8) & 0xffff) ^ TABLE[(crc >> 8) ^ byte];
-  return crc % 16_384;
+  return crc % SLOTS;
 }
 
 /** What stands between the first `{` and the next `}`, if anything does; else the whole key. */

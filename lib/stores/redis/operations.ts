@@ -32,7 +32,12 @@ export class Operations {
       amountOf(mode, bucket),
       bucket.rate.capacity,
     ]);
-    const [server, ...numbers] = await this.caller.call(SCRIPTS.step, keys, [time, mode, ...args], due);
+    const [server, _call, ...numbers] = await this.caller.call(
+      SCRIPTS.step,
+      keys,
+      [time, mode, ...args],
+      due,
+    );
     const now = time === '' ? server : time;
     return buckets.map((bucket, i) => verdictOf(bucket, numbers[i * 2], numbers[i * 2 + 1], now));
   }
@@ -60,7 +65,12 @@ export class Operations {
     const args = calls.flatMap(({ request: { id, seq, remaining, need, want, rate, cap, release } }) => {
       return [id, seq, remaining, need, want, rate, cap, release ? 1 : 0];
     });
-    const [, ...numbers] = await this.caller.call(SCRIPTS.lease, keys, [this.time(), ...args], due);
+    const [_server, _call, ...numbers] = await this.caller.call(
+      SCRIPTS.lease,
+      keys,
+      [this.time(), ...args],
+      due,
+    );
     return calls.map((_, i) => leaseReplyOf(numbers.slice(i * LEASE_NUMBERS, (i + 1) * LEASE_NUMBERS)));
   }
 

@@ -47,7 +47,11 @@ export class RedisStore extends RateLimitStore {
     this.refusals = new Refusals(() => this.clock.monotonic());
     this.source = clientSource(clientOrUrl);
     this.link = new Link(this.source, now);
-    const outages = new Outages((event) => this.report(event), now);
+    const outages = new Outages(
+      (event) => this.report(event),
+      now,
+      (server) => this.link.has(server),
+    );
     const caller = new ScriptCaller(this.link, outages, now);
     this.operations = new Operations(caller, new KeyNames(keyPrefix), clock);
   }

@@ -1,11 +1,19 @@
 // A line to a server that a test can cut, mute or hold up.
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 export class Proxy {
   /** The next reply is thrown away and the connection cut, once. */
   cutNextReply = false;
+  /** Of the pieces in which replies come, each a reply or a few, every so manieth is thrown away; 0: none. */
+  dropEvery = 0;
+  /** Milliseconds by which each reply is held up. None overtakes another when it is lowered. */
+  delay = 0;
   /** Connections accepted so far. */
   connections = 0;
+  /** Pieces thrown away so far, those of cut connections included. */
+  dropped = 0;
+  private pieces = 0;
   private readonly sockets = new Set<Socket>();
   private readonly muted = new WeakSet<Socket>();
 
@@ -57,13 +65,25 @@ export class Proxy {
       });
     }
     client.on('data', (data) => server.write(data));
+    let passed = Promise.resolve();
     server.on('data', (data) => {
       if (this.cutNextReply) {
         this.cutNextReply = false;
+        this.dropped++;
         client.destroy();
+      } else if (this.dropEvery > 0 && ++this.pieces % this.dropEvery === 0) {
+        this.dropped++;
       } else if (!this.muted.has(client)) {
-        client.write(data);
+        passed = this.pass(data, client, passed);
       }
     });
+  }
+
+  /** Passes a reply on, behind those before it. */
+  private async pass(data: Buffer, client: Socket, before: Promise<void>): Promise<void> {
+    const held = this.delay > 0 ? sleep(this.delay, undefined, { ref: false }) : null;
+    await before;
+    await held;
+    client.write(data);
   }
 }

@@ -33,6 +33,11 @@ export class RedisCluster {
     return [...this.masters, ...this.replicas].map(({ port }) => ({ host: '127.0.0.1', port }));
   }
 
+  /** Settles when the replica of the first master has taken its place. */
+  async promoted(): Promise<void> {
+    await promoted(this.replicas[0]);
+  }
+
   async stop(): Promise<void> {
     await Promise.all([...this.masters, ...this.replicas].map((server) => server.stop()));
   }
@@ -68,6 +73,8 @@ async function withClients(
   work: (clients: readonly Redis[]) => Promise<void>,
 ): Promise<void> {
   const clients = servers.map(({ port }) => new Redis(port, '127.0.0.1'));
+  // A server that changes its role ends its connections. The clients come back by themselves.
+  for (const client of clients) client.on('error', () => {});
   try {
     await work(clients);
   } finally {
@@ -75,10 +82,18 @@ async function withClients(
   }
 }
 
-/** Waits, up to 15 seconds, until something is so. */
-export async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; !(await condition()); tries++) {
-    if (tries > 600) throw new Error('waited 15 seconds in vain');
-    await sleep(25);
+/** Settles as soon as a server that was a replica says that it is a master. */
+export async function promoted(server: RedisServer): Promise<void> {
+  await withClients([server], async ([client]) => {
+    await until(async () => (await client.info('replication')).includes('role:master'), 5);
+  });
+}
+
+/** Waits until something is so, up to 15 seconds; asks every so many milliseconds. */
+export async function until(condition: () => Promise<boolean>, every = 25, within = 15_000): Promise<void> {
+  const end = performance.now() + within;
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error(`waited ${within} ms in vain`);
+    await sleep(every);
   }
 }

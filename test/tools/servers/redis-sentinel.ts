@@ -1,6 +1,6 @@
 // A master, its replica and three sentinels that watch over them, quick to decide.
 import { Redis } from 'ioredis';
-import { until } from './redis-cluster.js';
+import { promoted, until } from './redis-cluster.js';
 import { RedisServer } from './redis-server.js';
 
 const NAME = 'tollgate';
@@ -36,6 +36,11 @@ export class RedisSentinel {
 
   get nodes(): { host: string; port: number }[] {
     return this.sentinels.map(({ port }) => ({ host: '127.0.0.1', port }));
+  }
+
+  /** Settles when the replica has been made the master. */
+  async promoted(): Promise<void> {
+    await promoted(this.replica);
   }
 
   async stop(): Promise<void> {

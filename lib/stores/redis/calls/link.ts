@@ -38,6 +38,11 @@ export class Link {
     return this.session?.client.ready === true ? this.session.nameOf(key) : ONLY_SERVER;
   }
 
+  /** Whether any key lies on a server of that name. */
+  has(server: string): boolean {
+    return this.session?.has(server) ?? server === ONLY_SERVER;
+  }
+
   /** The session that can send now. While a connection is being made it waits for that, but for no second attempt. */
   async ready(): Promise<Session> {
     if (this.state === 'idle') this.open();

@@ -34,6 +34,7 @@ class Call implements Due {
 
 export class ScriptCaller {
   private readonly deadlines: Deadlines;
+  private calls = 0;
 
   /** `now`: microseconds of the monotonic clock. */
   constructor(
@@ -45,7 +46,8 @@ export class ScriptCaller {
   }
 
   /**
-   * The numbers that the script returns, the first the server's time. Its ARGV are the deadline and `args`.
+   * The numbers that the script returns, after the server's time and the number of the call. Its ARGV are the deadline,
+   * `args` and that number.
    *
    * `due`, in microseconds of the monotonic clock, is when the call rejects whatever happens, and after which the
    * script does nothing. In an outage of the server it rejects at once.
@@ -80,6 +82,7 @@ export class ScriptCaller {
     args: readonly (string | number)[],
     call: Call,
   ): Promise<number[]> {
+    const number = ++this.calls;
     const session = await this.link.ready();
     let known = true;
     for (let tries = 0; tries < MOST_TRIES; tries++) {
@@ -91,13 +94,15 @@ export class ScriptCaller {
       const command = known ? ['EVALSHA', script.sha] : ['EVAL', script.text];
       command.push(String(keys.length), ...keys, String(deadline));
       for (const arg of args) command.push(String(arg));
+      command.push(String(number));
       try {
         const reply = numbersOf(await session.client.send(keys[0], command));
+        if (reply[1] !== number) throw this.outOfStep(session);
         const received = this.now();
         server.heard(received);
         // A redirected command was answered by another server.
         if (session.serverOf(keys[0]) === server) server.clock.learn(reply[0], sent, received);
-        if (reply.length > 1) return reply;
+        if (reply.length > 2) return reply;
         known = true;
       } catch (error) {
         server.heard(this.now());
@@ -107,6 +112,12 @@ export class ScriptCaller {
       call.sent = null;
     }
     throw notDone('the deadline passed');
+  }
+
+  /** An answer was lost on the way, and this one is another call's: so would all be that follow. */
+  private outOfStep(session: Session): Error {
+    this.link.drop(session);
+    return unknown('the answer was that of another call');
   }
 
   private failure(error: unknown, session: Session, sent: boolean): Error {

@@ -2,7 +2,7 @@
 
 import { ONLY_SERVER } from '../../outages.js';
 import type { Client } from '../clients/client.js';
-import { keySlot } from '../key-slot.js';
+import { keySlot, SLOTS } from '../key-slot.js';
 import { Server } from './server.js';
 
 export class Session {
@@ -18,6 +18,12 @@ export class Session {
   /** By what name the server of `key` is known to fail: only those of a cluster fail apart. */
   nameOf(key: string): string {
     return this.clustered ? this.client.serverOf(keySlot(key)) : ONLY_SERVER;
+  }
+
+  has(name: string): boolean {
+    if (!this.clustered) return name === ONLY_SERVER;
+    for (let slot = 0; slot < SLOTS; slot++) if (this.client.serverOf(slot) === name) return true;
+    return false;
   }
 
   /** The server that holds `key`, as far as the client knows now. */

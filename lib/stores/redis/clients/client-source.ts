@@ -24,6 +24,6 @@ export function clientSource(given: RedisClient | string): ClientSource {
   }
   if (isNodeRedis(given)) return { clustered: false, load() {}, make: () => duplicateNodeRedis(given) };
   throw badConfiguration('RedisStore', [
-    'the first argument is no client that it knows: give one of ioredis, iovalkey or redis (node-redis; its Sentinel from version 6 on), or a URL',
+    'the first argument is no client that it knows: give one of ioredis, iovalkey or redis (node-redis; its Sentinel from version 6, its clusters from 6.2 on), or a URL',
   ]);
 }

@@ -5,9 +5,12 @@ import { end } from './node-redis.client.js';
 
 type NodeRedisCluster = Methods<'connect' | 'destroy' | 'duplicate' | 'on' | 'sendCommand'>;
 
+/** Before 6.2 a cluster doesn't say whether it is ready, and may never follow a failover. */
 export function isNodeRedisCluster(value: unknown): value is NodeRedisCluster {
   const methods = hasMethods(value, 'connect', 'destroy', 'duplicate', 'on', 'sendCommand');
-  return methods && Array.isArray(property(value, 'slots'));
+  return (
+    methods && Array.isArray(property(value, 'slots')) && typeof property(value, 'isReady') === 'boolean'
+  );
 }
 
 /** Milliseconds between two attempts to reach a node, and until the cluster is asked who took its place. */
@@ -46,8 +49,7 @@ class NodeRedisClusterClient implements Client {
   }
 
   get ready(): boolean {
-    // Before 6.2 a cluster has no word for it.
-    return (property(this.redis, 'isReady') ?? property(this.redis, 'isOpen')) === true;
+    return property(this.redis, 'isReady') === true;
   }
 
   async connect(): Promise<void> {

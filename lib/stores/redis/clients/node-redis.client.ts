@@ -5,7 +5,9 @@ import { CONNECT_TIMEOUT, hasMethods, property, settings, type Client, type Meth
 type NodeRedis = Methods<'connect' | 'destroy' | 'duplicate' | 'on' | 'sendCommand'>;
 
 export function isNodeRedis(value: unknown): value is NodeRedis {
-  return hasMethods(value, 'connect', 'destroy', 'duplicate', 'on', 'sendCommand');
+  const methods = hasMethods(value, 'connect', 'destroy', 'duplicate', 'on', 'sendCommand');
+  // An old cluster is none of ours.
+  return methods && !Array.isArray(property(value, 'slots'));
 }
 
 function isSentinel(client: unknown): boolean {

@@ -5,8 +5,8 @@ import { DEADLINE } from './deadline.lua.js';
 export const CLEAR = `-- Forgets buckets.
 --
 -- KEYS     all keys of each bucket
--- ARGV     [1] deadline, [2] now
--- Returns  { server, keys that were there }
+-- ARGV     [1] deadline, [2] now, [3] number of the call
+-- Returns  { server, number of the call, keys that were there }
 ${DEADLINE}
-return { server, redis.call('DEL', unpack(KEYS)) }
+return { server, callNumber, redis.call('DEL', unpack(KEYS)) }
 `;

@@ -6,8 +6,9 @@ import { LEASE_ACCOUNT } from './lease-account.lua.js';
 export const LEASE = `-- Lets purses settle with their accounts, one after the other. Names and steps are those of algorithms/lease.ts.
 --
 -- KEYS     the account of each call
--- ARGV     [1] deadline, [2] now; then eight per call: id, seq, remaining, need, want, rate, cap, '1' to release
--- Returns  { server, then eight per call: granted, kept, lifetime, retryAfter (-1: never), balance, others,
+-- ARGV     [1] deadline, [2] now; then eight per call: id, seq, remaining, need, want, rate, cap, '1' to release;
+--          at last the number of the call
+-- Returns  { server, number of the call, then eight per call: granted, kept, lifetime, retryAfter (-1: never), balance, others,
 --          forfeited, 1 for a replay }
 
 local SECOND, SHORTEST, LONGEST = 1000000, 5000000, 120000000
@@ -99,7 +100,7 @@ local function call(key, request)
   return answer
 end
 
-local answer = { server }
+local answer = { server, callNumber }
 for i = 1, #KEYS do
   local at = i * 8 - 5
   local reply = call(KEYS[i], {

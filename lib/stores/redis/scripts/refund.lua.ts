@@ -6,11 +6,13 @@ export const REFUND = `-- Gives charges back, only in the window they were made.
 --
 -- KEYS     one per charge, a bucket's more than once where several charges of it come back
 -- ARGV     [1] deadline, [2] now; then four per charge:
---          'g' or 'f', window in microseconds, until when the charge counts, amount in units of the capacity
--- Returns  { server, charges }
+--          'g' or 'f', window in microseconds, until when the charge counts, amount in units of the capacity;
+--          at last the number of the call
+-- Returns  { server, number of the call, charges }
 
 local SPARE = 1000 -- milliseconds a key outlives what it holds
 local HUGE = 9007199254740991
+local FURTHEST = 1000000000000000 -- 31 years in microseconds
 ${DEADLINE}
 for i = 1, #KEYS do
   local fixed, window = ARGV[i * 4 - 1] == 'f', tonumber(ARGV[i * 4])
@@ -27,8 +29,8 @@ for i = 1, #KEYS do
   else
     local ahead = tonumber(string.match(value, '^%d+$') or 0) - now
     local back = math.min(amount, till - now)
-    -- What lies further ahead than any charge of ours is not ours.
-    if ahead > 0 and ahead <= 2 * window and back > 0 then
+    -- What lies further ahead than any window is not ours.
+    if ahead > 0 and ahead <= FURTHEST and back > 0 then
       left = math.max(0, ahead - back)
       text, life = string.format('%.0f', now + left), left
     end
@@ -40,5 +42,5 @@ for i = 1, #KEYS do
   end
 end
 
-return { server, #KEYS }
+return { server, callNumber, #KEYS }
 `;

@@ -7,8 +7,8 @@ export const STEP = `-- One step: reads every bucket, tests all, then charges al
 -- KEYS     one per bucket. A GCRA bucket holds its theoretical arrival time, '1764460800123456'; a fixed window its
 --          end and its count, '1764460860000000:7'. Anything else counts as a fresh bucket.
 -- ARGV     [1] deadline, [2] now, [3] 'consume', 'peek' or 'charge'; then four per bucket:
---          'g' or 'f', window in microseconds, amount, capacity (both in units of the capacity)
--- Returns  { server, held, taken, held, taken, ... }, in the units of the capacity
+--          'g' or 'f', window in microseconds, amount, capacity (both in units of the capacity); at last the number of the call
+-- Returns  { server, number of the call, held, taken, held, taken, ... }, in the units of the capacity
 
 local SPARE = 1000 -- milliseconds a key outlives what it holds
 local HUGE = 9007199254740991
@@ -37,7 +37,7 @@ end
 
 local charged = mode == 'charge' or (mode == 'consume' and room)
 local look = mode == 'peek' or (not charged and #KEYS > 1)
-local answer = { server }
+local answer = { server, callNumber }
 
 for i = 1, #KEYS do
   local before, after = held[i], held[i]
@@ -54,7 +54,7 @@ for i = 1, #KEYS do
     -- Without expiry it was not written by us: it goes once it can't matter any more.
     redis.call('PEXPIRE', KEYS[i], string.format('%.0f', math.ceil(life / 1000) + SPARE))
   end
-  answer[i * 2], answer[i * 2 + 1] = after, after - before
+  answer[i * 2 + 1], answer[i * 2 + 2] = after, after - before
 end
 
 return answer

@@ -36,7 +36,6 @@ const clients: Record<string, () => RedisClient | string> = {
   'iovalkey, cluster': () => new ValkeyCluster(cluster.nodes, { lazyConnect }),
   'iovalkey, Sentinel': () => new Valkey(watched()),
   'node-redis': () => createClient({ url: server.url }),
-  'node-redis, cluster': () => createCluster({ rootNodes: cluster.nodes.map((socket) => ({ socket })) }),
   'a URL': () => server.url,
 };
 
@@ -57,5 +56,11 @@ it.each(Object.keys(clients))('a store by %s counts', async (name) => counts(cli
 it('a store by Sentinel of node-redis counts, or says that its version is too old', async () => {
   const client = sentinelOfNodeRedis();
   if ('duplicate' in client) await counts(client, 'node-redis, Sentinel:');
-  else expect(() => new RedisStore(client)).toThrow(/its Sentinel from version 6 on/);
+  else expect(() => new RedisStore(client)).toThrow(/its Sentinel from version 6/);
+});
+
+it('a store by a cluster of node-redis counts, or says that its version is too old', async () => {
+  const client = createCluster({ rootNodes: cluster.nodes.map((socket) => ({ socket })) });
+  if ('isReady' in client) await counts(client, 'node-redis, cluster:');
+  else expect(() => new RedisStore(client)).toThrow(/its clusters from 6.2 on/);
 });

@@ -50,7 +50,8 @@ export function codeOf(error: unknown): string {
 /** An error and what caused it at last, both by their codes: `TOLLGATE_STORE_NOT_DONE: ECONNREFUSED`. */
 export function problemOf(error: unknown): string {
   let root = error;
-  while (root instanceof Error && root.cause !== undefined) root = root.cause;
+  for (let depth = 0; depth < 10 && root instanceof Error && root.cause !== undefined; depth++)
+    root = root.cause;
   return root === error ? codeOf(error) : `${codeOf(error)}: ${codeOf(root)}`;
 }
 

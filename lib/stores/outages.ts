@@ -18,24 +18,21 @@ class Circuit {
   failures = 0;
   lastError: unknown = undefined;
   failedAt = -Infinity;
-  /** A call is under way that tries it. */
-  trying = false;
+  /** When a call was let through to try it. */
+  triedAt = -Infinity;
 
   get open(): boolean {
     return this.failures >= FAILURES;
   }
 
-  lets(now: number): boolean {
-    if (!this.open) return true;
-    if (this.trying || now - this.failedAt < PAUSE) return false;
-    this.trying = true;
-    return true;
+  /** Whether no call may try it yet: one does once in a while, whether or not the last has come to an end. */
+  isOut(now: number): boolean {
+    return this.open && now - Math.max(this.failedAt, this.triedAt) < PAUSE;
   }
 
   /** A call begun before the last failure was known tells nothing new: a lost connection fails all that were on it. */
   fail(error: unknown, began: number, now: number): void {
     if (began < this.failedAt) return;
-    this.trying = false;
     this.lastError = error;
     this.failedAt = now;
     this.failures++;
@@ -60,6 +57,12 @@ export class Outages {
     private readonly isServer: (server: string) => boolean,
   ) {}
 
+  /** @throws TollgateError while a server is not asked. */
+  check(server: string): void {
+    const circuit = this.circuits.get(server);
+    if (circuit?.isOut(this.now()) === true) throw notAsked(circuit.lastError);
+  }
+
   /**
    * Makes a call, or rejects at once while the server is not asked: nobody waits for the call that tries. An answer that
    * is no promise came from the store's own memory, and tells nothing of a server.
@@ -67,9 +70,15 @@ export class Outages {
   ask<T>(server: string, call: () => MaybePromise<T>): MaybePromise<T> {
     const began = this.now();
     const circuit = this.circuits.get(server);
-    if (circuit?.lets(began) === false) return Promise.reject(notAsked(circuit.lastError));
-    const answer = call();
-    return answer instanceof Promise ? this.watch(server, began, answer) : answer;
+    if (circuit?.isOut(began) === true) return Promise.reject(notAsked(circuit.lastError));
+    if (circuit?.open === true) circuit.triedAt = began;
+    try {
+      const answer = call();
+      return answer instanceof Promise ? this.watch(server, began, answer) : answer;
+    } catch (error) {
+      this.failed(server, began, error);
+      throw error;
+    }
   }
 
   private async watch<T>(server: string, began: number, answer: Promise<T>): Promise<T> {

@@ -51,6 +51,12 @@ class Bench {
     return this.outages.ask(ONLY_SERVER, () => 'remembered');
   }
 
+  throwing(): unknown {
+    return this.outages.ask(ONLY_SERVER, () => {
+      throw failure();
+    });
+  }
+
   get types(): string[] {
     return this.events.map(({ type }) => type);
   }
@@ -100,11 +106,38 @@ describe('an outage', () => {
       bench.now += 1;
       const trial = bench.begin();
       expect(trial).not.toBeNull();
-      bench.now += SECOND;
+      bench.now += 299_999;
       expect(bench.begin()).toBeNull();
       await trial?.end(true);
     }
     expect(bench.types).toEqual(['store-down']);
+  });
+
+  it('is tried again though a call that tries never ends', async () => {
+    const bench = new Bench();
+    await down(bench);
+    for (let i = 0; i < 3; i++) {
+      bench.now += 300_000;
+      expect(bench.begin()).not.toBeNull();
+      expect(bench.begin()).toBeNull();
+    }
+  });
+
+  it('is tried again after the store has answered from memory', async () => {
+    const bench = new Bench();
+    await down(bench);
+    bench.now += 300_000;
+    expect(bench.fromMemory()).toBe('remembered');
+    bench.now += 300_000;
+    expect(await bench.ask(false)).toBe(true);
+    expect(bench.types).toEqual(['store-down', 'store-up']);
+  });
+
+  it('is seen in calls that throw at once', async () => {
+    const bench = new Bench();
+    for (let i = 0; i < 3; i++) expect(() => bench.throwing()).toThrow('secret');
+    expect(bench.types).toEqual(['store-down']);
+    expect(await bench.ask(false)).toBe(false);
   });
 
   it('ends with a call that succeeds, told once with its length', async () => {

@@ -24,6 +24,11 @@ export class Operations {
     private readonly clock: Clock | undefined,
   ) {}
 
+  /** @throws what a call for the bucket would reject with, in an outage of its server. */
+  checkAsked(bucket: Bucket): void {
+    this.caller.checkAsked(this.names.bucket(bucket, bucket.rate.algorithm));
+  }
+
   async step(mode: StepMode, buckets: readonly Bucket[], due: number): Promise<Verdict[]> {
     const time = this.time();
     const keys = buckets.map((bucket) => this.names.bucket(bucket, bucket.rate.algorithm));

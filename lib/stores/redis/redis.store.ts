@@ -1,7 +1,7 @@
 // Buckets in Redis or Valkey, shared by every process that names the same server: one script call per step.
 
 import type { LeaseReply } from '../../algorithms/lease.js';
-import { allAllowed, type Bucket, type Verdict } from '../../algorithms/verdict.js';
+import type { Bucket, Verdict } from '../../algorithms/verdict.js';
 import { systemClock, type Clock } from '../clock.js';
 import { Outages } from '../outages.js';
 import { Refusals } from '../refusals.js';
@@ -11,13 +11,9 @@ import { ScriptCaller } from './calls/script-caller.js';
 import type { ClientSource } from './clients/client.js';
 import { clientSource, type RedisClient } from './clients/client-source.js';
 import { KeyNames } from './key-names.js';
-import { Operations, type StepMode } from './operations.js';
+import { Operations } from './operations.js';
+import { Parts } from './parts.js';
 import { soundOptions, type RedisStoreOptions } from './redis-store-options.js';
-import { inOrder, inPart, perKey, succeedsWithin, whole } from './spread.js';
-import { givenBack } from './verdicts.js';
-
-/** How long after its step a charge may still be given back on a cluster, in microseconds. */
-const GIVE_BACK_WITHIN = 1_000_000;
 
 /**
  * A store in Redis 6.2 or later, or Valkey.
@@ -36,7 +32,7 @@ export class RedisStore extends RateLimitStore {
   private readonly refusals: Refusals;
   private readonly source: ClientSource;
   private readonly link: Link;
-  private readonly operations: Operations;
+  private readonly parts: Parts;
   private users = 0;
 
   /** @throws TollgateError when the client or the URL is none, or the prefix has braces. */
@@ -53,7 +49,8 @@ export class RedisStore extends RateLimitStore {
       (server) => this.link.has(server),
     );
     const caller = new ScriptCaller(this.link, outages, now);
-    this.operations = new Operations(caller, new KeyNames(keyPrefix), clock);
+    const operations = new Operations(caller, new KeyNames(keyPrefix), clock);
+    this.parts = new Parts(operations, this.source.clustered);
   }
 
   override consume(buckets: readonly Bucket[], timeout: number): MaybePromise<Verdict[]> {
@@ -65,31 +62,21 @@ export class RedisStore extends RateLimitStore {
   }
 
   override charge(buckets: readonly Bucket[], timeout: number): Promise<Verdict[]> {
-    return this.changing(buckets, () => this.step('charge', buckets, dueIn(timeout)));
+    return this.changing(buckets, () => this.parts.step('charge', buckets, dueIn(timeout)));
   }
 
   override refund(refunds: readonly Refund[], timeout: number): Promise<void> {
-    return this.giveBack(refunds, dueIn(timeout));
+    const real = refunds.filter(({ charge, cost }) => charge.taken > 0 && cost > 0);
+    const buckets = real.map(({ charge }) => charge.bucket);
+    return this.changing(buckets, () => this.parts.refund(real, dueIn(timeout)));
   }
 
   override clear(names: readonly BucketName[], timeout: number): Promise<void> {
-    const due = dueIn(timeout);
-    return this.changing(names, async () => {
-      await this.each(
-        names,
-        ({ key }) => key,
-        (group) => this.operations.clear(group, due),
-      );
-    });
+    return this.changing(names, () => this.parts.clear(names, dueIn(timeout)));
   }
 
   override lease(calls: readonly LeaseCall[], timeout: number): Promise<LeaseReply[]> {
-    const due = dueIn(timeout);
-    return this.each(
-      calls,
-      ({ account }) => account.key,
-      (group) => this.operations.lease(group, due),
-    );
+    return this.parts.lease(calls, dueIn(timeout));
   }
 
   override open(): MaybePromise<void> {
@@ -105,63 +92,13 @@ export class RedisStore extends RateLimitStore {
   }
 
   /** A consume or a peek, whose refusal is remembered. */
-  private async ask(mode: StepMode, buckets: readonly Bucket[], due: number): Promise<Verdict[]> {
+  private async ask(mode: 'consume' | 'peek', buckets: readonly Bucket[], due: number): Promise<Verdict[]> {
     const asked = this.clock.monotonic();
-    const consumes = mode === 'consume' && this.source.clustered && buckets.length > 1;
-    const verdicts = await (consumes ? this.consumeSpread(buckets, due) : this.step(mode, buckets, due));
+    const verdicts = await (mode === 'consume'
+      ? this.parts.consume(buckets, due)
+      : this.parts.step('peek', buckets, due));
     this.refusals.remember(verdicts, asked);
     return verdicts;
-  }
-
-  private step(mode: StepMode, buckets: readonly Bucket[], due: number): Promise<Verdict[]> {
-    return this.each(
-      buckets,
-      ({ key }) => key,
-      (group) => this.operations.step(mode, group, due),
-    );
-  }
-
-  /** Charges the buckets key by key, and gives back what was charged unless all have room. */
-  private async consumeSpread(buckets: readonly Bucket[], due: number): Promise<Verdict[]> {
-    let mode: StepMode = 'consume';
-    const outcome = await inOrder(
-      buckets,
-      ({ key }) => key,
-      async (group) => {
-        const verdicts = await this.operations.step(mode, group, due);
-        if (!allAllowed(verdicts)) mode = 'peek';
-        return verdicts;
-      },
-    );
-    const { answers, error } = outcome;
-    if (error === undefined && allAllowed(answers)) return whole(outcome);
-    const refunds = answers.map((charge) => ({ charge, cost: charge.bucket.cost }));
-    const back = await succeedsWithin(this.giveBack(refunds, due + GIVE_BACK_WITHIN), due - now());
-    if (error !== undefined) throw back ? error : inPart(error);
-    return answers.map(givenBack);
-  }
-
-  private async giveBack(refunds: readonly Refund[], due: number): Promise<void> {
-    const real = refunds.filter(({ charge, cost }) => charge.taken > 0 && cost > 0);
-    const buckets = real.map(({ charge }) => charge.bucket);
-    await this.changing(buckets, () =>
-      this.each(
-        real,
-        ({ charge }) => charge.bucket.key,
-        (group) => this.operations.refund(group, due),
-      ),
-    );
-  }
-
-  /** One call for all, or one per key where keys lie on several servers. */
-  private async each<T, R>(
-    items: readonly T[],
-    keyOf: (item: T) => string,
-    call: (group: readonly T[]) => Promise<readonly R[]>,
-  ): Promise<R[]> {
-    if (items.length === 0) return [];
-    if (!this.source.clustered || items.length === 1) return [...(await call(items))];
-    return whole(await perKey(items, keyOf, call));
   }
 
   /** What is remembered of buckets that change is void, and so is what was asked before the change was over. */

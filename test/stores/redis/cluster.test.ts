@@ -114,7 +114,7 @@ describe.each(Object.entries(clients))('on a cluster by %s', (name, client) => {
   });
 });
 
-it('K07 K03 follows a failover, by either client at once', async () => {
+it('K07 K03 follows a failover, by either client at once', { timeout: 60_000 }, async () => {
   const stores = Object.entries(clients).map(([name, client]) => {
     return new RedisStore(client(), { keyPrefix: `failover ${name}:` });
   });
@@ -124,42 +124,46 @@ it('K07 K03 follows a failover, by either client at once', async () => {
   const started = performance.now();
   for (const store of stores) {
     await expect
-      .poll(() => store.consume([fixed(key, 1_000)], 200), { timeout: 12_000, interval: 50 })
+      .poll(() => store.consume([fixed(key, 1_000)], 200), { timeout: 30_000, interval: 50 })
       .toMatchObject([{ allowed: true }]);
     expect((await store.peek([fixed(elsewhere, 10, 0)], TIMEOUT))[0].remaining).toBe(9);
     await store.close();
   }
-  expect(performance.now() - started).toBeLessThan(12_000);
+  expect(performance.now() - started).toBeLessThan(30_000);
 });
 
-it('K07 one server that is gone takes nothing from the others, by either client, also one that starts meanwhile', async () => {
-  await servers[2].config('SET', 'cluster-require-full-coverage', 'no');
-  const running = Object.entries(clients).map(([name, client]) => {
-    return new RedisStore(client(), { keyPrefix: `gone ${name}:` });
-  });
-  const [, gone, there] = keysOnEach('gone');
-  for (const store of running) await store.consume([fixed(gone), fixed(there, 1_000)], TIMEOUT);
-  await cluster.masters[1].crash();
-  const state = new RegExp(`:${cluster.masters[1].port}@.* master,fail `);
-  const isFailing = async () => state.test(String(await servers[2].call('CLUSTER', 'NODES')));
-  await expect.poll(isFailing, { timeout: 10_000 }).toBe(true);
-  const starting = Object.entries(clients).map(([name, client]) => {
-    return new RedisStore(client(), { keyPrefix: `starts ${name}:` });
-  });
-  for (const store of [...running, ...starting]) {
-    const types: string[] = [];
-    store.report = ({ type }) => void types.push(type);
-    await expect
-      .poll(() => store.consume([fixed(there, 1_000)], 500), { timeout: 5_000 })
-      .toMatchObject([{ allowed: true }]);
-    types.length = 0;
-    const started = performance.now();
-    for (let i = 0; i < 100; i++) {
-      await expect(store.consume([fixed(gone)], 100)).rejects.toMatchObject({ name: 'TollgateError' });
-      expect((await store.consume([fixed(there, 1_000)], TIMEOUT))[0].allowed).toBe(true);
+it(
+  'K07 one server that is gone takes nothing from the others, by either client, also one that starts meanwhile',
+  { timeout: 60_000 },
+  async () => {
+    await servers[2].config('SET', 'cluster-require-full-coverage', 'no');
+    const running = Object.entries(clients).map(([name, client]) => {
+      return new RedisStore(client(), { keyPrefix: `gone ${name}:` });
+    });
+    const [, gone, there] = keysOnEach('gone');
+    for (const store of running) await store.consume([fixed(gone), fixed(there, 1_000)], TIMEOUT);
+    await cluster.masters[1].crash();
+    const state = new RegExp(`:${cluster.masters[1].port}@.* master,fail `);
+    const isFailing = async () => state.test(String(await servers[2].call('CLUSTER', 'NODES')));
+    await expect.poll(isFailing, { timeout: 10_000 }).toBe(true);
+    const starting = Object.entries(clients).map(([name, client]) => {
+      return new RedisStore(client(), { keyPrefix: `starts ${name}:` });
+    });
+    for (const store of [...running, ...starting]) {
+      const types: string[] = [];
+      store.report = ({ type }) => void types.push(type);
+      await expect
+        .poll(() => store.consume([fixed(there, 1_000)], 500), { timeout: 30_000 })
+        .toMatchObject([{ allowed: true }]);
+      types.length = 0;
+      const started = performance.now();
+      for (let i = 0; i < 100; i++) {
+        await expect(store.consume([fixed(gone)], 100)).rejects.toMatchObject({ name: 'TollgateError' });
+        expect((await store.consume([fixed(there, 1_000)], TIMEOUT))[0].allowed).toBe(true);
+      }
+      expect(types).toEqual(['store-down']);
+      console.log(`100 calls of each: ${(performance.now() - started).toFixed(0)} ms`);
+      await store.close();
     }
-    expect(types).toEqual(['store-down']);
-    console.log(`100 calls of each: ${(performance.now() - started).toFixed(0)} ms`);
-    await store.close();
-  }
-});
+  },
+);

@@ -61,6 +61,11 @@ export class ScriptCaller {
     return this.outages.ask(this.link.serverOf(keys[0]), () => this.begin(script, keys, args, due));
   }
 
+  /** @throws what a call for `key` would reject with, in an outage of its server. */
+  checkAsked(key: string): void {
+    this.outages.check(this.link.serverOf(key));
+  }
+
   private begin(
     script: Script,
     keys: readonly string[],
@@ -91,7 +96,8 @@ export class ScriptCaller {
       if (call.over || sent >= call.due) break;
       const deadline = server.clock.deadline(call.due, sent);
       call.sent = { at: sent, server, effective: deadline > 0 };
-      const command = known ? ['EVALSHA', script.sha] : ['EVAL', script.text];
+      // In lower case: some clients know no other, and would ask any node of a cluster.
+      const command = known ? ['evalsha', script.sha] : ['eval', script.text];
       command.push(String(keys.length), ...keys, String(deadline));
       for (const arg of args) command.push(String(arg));
       command.push(String(number));

@@ -16,8 +16,12 @@ export function isIoredis(value: unknown): value is Ioredis {
   return hasMethods(value, 'call', 'connect', 'disconnect', 'duplicate', 'on');
 }
 
-/** No retries, no queue, no replay, and numbers as they are. The client's own ways of coming back stay unused. */
+/**
+ * No retries, no queue, no replay, numbers and keys as they are: clients differ in which keys they put their own prefix
+ * before. The client's own ways of coming back stay unused.
+ */
 export const ONE_LIFE = {
+  keyPrefix: '',
   lazyConnect: true,
   connectTimeout: CONNECT_TIMEOUT,
   disconnectTimeout: 500,
@@ -34,6 +38,7 @@ export const ONE_LIFE = {
 
 /** What a cluster passes on to its nodes. */
 const ONE_LIFE_OF_A_NODE = {
+  keyPrefix: '',
   connectTimeout: CONNECT_TIMEOUT,
   disconnectTimeout: 500,
   reconnectOnError: null,
@@ -43,6 +48,7 @@ const ONE_LIFE_OF_A_NODE = {
 };
 
 const ONE_LIFE_OF_A_CLUSTER = {
+  keyPrefix: '',
   lazyConnect: true,
   clusterRetryStrategy: () => null,
   // A node connects when it is first needed. What waits for that was never sent, and does nothing after its deadline.

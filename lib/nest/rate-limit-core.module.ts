@@ -70,13 +70,15 @@ export class RateLimitCoreModule implements NestModule, OnModuleInit, OnApplicat
   /** Before routes are built, after main.ts bound its global guards. */
   configure(_consumer: MiddlewareConsumer): void {
     this.boot.run();
+    // Whether it ever can be used is waited for below.
+    this.runtime.open().catch(() => {});
     this.install.ensure(this.host.httpAdapter);
   }
 
   /** Where no routes are: an application context fails on wrong options too. */
   async onModuleInit(): Promise<void> {
     this.boot.run();
-    await this.runtime.opened;
+    await this.runtime.open();
   }
 
   async onApplicationShutdown(): Promise<void> {

@@ -50,11 +50,10 @@ export class RateLimitRuntime {
   readonly enforcer: ThrottleEnforcer;
   /** Every limit is on trial. */
   readonly dryRun: boolean;
-  /** Rejects when the store can never work: the boot fails with it. */
-  readonly opened: Promise<void>;
   private readonly log: EventLog;
   /** Around a shared store; null: the store is in process and can't fail. */
   private readonly failover: FailoverStore | null;
+  private opened: Promise<void> | null = null;
 
   constructor(given: RateLimitOptions, config: RateLimitConfig) {
     const options = soundOptions(given, this.findings);
@@ -64,9 +63,6 @@ export class RateLimitRuntime {
     this.events = new RateLimitEvents((event) => this.log.write(event));
     const report = this.events.emit.bind(this.events);
     this.store.report = report;
-    this.opened = this.open();
-    // A boot that fails before it is waited for must not end the process in its place.
-    this.opened.catch(() => {});
     const settings = new SafeSettings(options.settings ?? new ConfigSettings(config), report);
     this.options = resolveOptions(options, config, settings, report, this.findings);
     this.authGuards = [options.authGuard ?? []].flat();
@@ -117,14 +113,25 @@ export class RateLimitRuntime {
     return failover;
   }
 
-  private async open(): Promise<void> {
-    await this.store.open();
+  /** Begins to use the store: once the boot has found nothing wrong. Rejects when the store can never work. */
+  open(): Promise<void> {
+    this.opened ??= this.openStore();
+    return this.opened;
+  }
+
+  private async openStore(): Promise<void> {
+    try {
+      await this.store.open();
+    } catch (error) {
+      await this.store.close();
+      throw error;
+    }
   }
 
   async close(): Promise<void> {
     try {
       await this.failover?.close();
-      await this.store.close();
+      if (this.opened !== null) await this.store.close();
     } finally {
       this.log.close();
       this.events.close();

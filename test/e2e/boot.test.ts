@@ -44,14 +44,30 @@ describe.each(ADAPTERS)('the boot on %s', (adapter) => {
     expect(error.message).toContain(`throttle.onStoreError is "none": give 'local' or 'open' or 'closed'`);
   });
 
-  it('fails with a store that can never work, and says why', async () => {
+  it('fails with a store that can never work, says why, and lets go of it', async () => {
+    let users = 0;
     class Unusable extends MemoryStore {
       override async open(): Promise<void> {
+        users++;
         throw new TollgateError('TOLLGATE_BAD_CONFIGURATION', 'none is installed: npm install ioredis');
+      }
+      override close(): void {
+        users--;
       }
     }
     const error = await failedBoot(adapter, { rateLimit: { store: new Unusable() } });
     expect(error.message).toBe('none is installed: npm install ioredis');
+    expect(users).toBe(0);
+  });
+
+  it('that fails uses no store', async () => {
+    const store = new MemoryStore();
+    const open = vi.spyOn(store, 'open');
+    await failedBoot(adapter, { rateLimit: unchecked({ store, perIp: { limit: 0, per: '1m' } }) });
+    expect(open).not.toHaveBeenCalled();
+    const running = await startApp(adapter, { rateLimit: { store } });
+    expect(open).toHaveBeenCalledTimes(1);
+    await running.app.close();
   });
 
   it('P02, A04, B04 says everything that is wrong at once: name, value and remedy', async () => {

@@ -73,7 +73,7 @@ it('K07 K08 K09 a failover by Sentinel under load', async () => {
     within: WITHIN,
   });
   await expectFailover('Sentinel', course, [sentinel.replica]);
-}, 60_000);
+}, 120_000);
 
 it('K07 K08 K09 a failover of a cluster under load', async () => {
   const { nodes } = cluster;
@@ -89,4 +89,4 @@ it('K07 K08 K09 a failover of a cluster under load', async () => {
     within: WITHIN,
   });
   await expectFailover('cluster', course, cluster.replicas);
-}, 60_000);
+}, 120_000);

@@ -114,6 +114,59 @@ describe.each(Object.entries(clients))('on a cluster by %s', (name, client) => {
   });
 });
 
+describe.each(Object.entries(clients))('a list of keys on several servers, by %s', (name, client) => {
+  /** Script calls that servers have had. */
+  async function calls(...which: number[]): Promise<number> {
+    let sum = 0;
+    for (const server of which.map((index) => servers[index])) {
+      const stats = await server.info('commandstats');
+      for (const [, count] of stats.matchAll(/cmdstat_evalsha:calls=(\d+)/g)) sum += Number(count);
+    }
+    return sum;
+  }
+
+  it('that is refused keeps asking once a second, not more', async () => {
+    const store = new RedisStore(client(), { keyPrefix: `${name} flood:` });
+    const [a, , c] = keysOnEach('flood');
+    const step = [fixed(a, 100), fixed(c, 1)];
+    await store.consume(step, TIMEOUT);
+    await store.consume(step, TIMEOUT);
+    const before = await calls(0, 1, 2);
+    const end = performance.now() + 500;
+    while (performance.now() < end) {
+      const verdicts = await store.consume(step, TIMEOUT);
+      expect(verdicts.map(({ allowed, remaining }) => [allowed, remaining])).toEqual([
+        [true, 99],
+        [false, 0],
+      ]);
+    }
+    expect((await calls(0, 1, 2)) - before).toBeLessThanOrEqual(3);
+    await store.close();
+  });
+
+  it('K07 charges nothing while one of them is out, and is refused by the others though it is', async () => {
+    const store = new RedisStore(client(), { keyPrefix: `${name} out:` });
+    const [a, , c] = keysOnEach('out');
+    await store.consume([fixed(a), fixed(c)], TIMEOUT);
+    const full = keysOnEach('a full')[0];
+    await store.consume([fixed(full, 1)], TIMEOUT);
+    cluster.masters[2].freeze();
+    try {
+      // Asked first: `a full…` comes before `out…`.
+      const verdicts = await store.consume([fixed(c), fixed(full, 1)], 200);
+      expect(verdicts.map(({ allowed }) => allowed)).toEqual([true, false]);
+      for (let i = 0; i < 3; i++) await expect(store.consume([fixed(c)], 60)).rejects.toThrow();
+      const before = await calls(0);
+      for (let i = 0; i < 20; i++) await expect(store.consume([fixed(a), fixed(c)], 60)).rejects.toThrow();
+      expect((await calls(0)) - before).toBeLessThanOrEqual(2);
+      expect((await store.peek([fixed(a, 10, 0)], TIMEOUT))[0].remaining).toBe(9);
+    } finally {
+      cluster.masters[2].thaw();
+    }
+    await store.close();
+  });
+});
+
 it('K07 K03 follows a failover, by either client at once', { timeout: 60_000 }, async () => {
   const stores = Object.entries(clients).map(([name, client]) => {
     return new RedisStore(client(), { keyPrefix: `failover ${name}:` });

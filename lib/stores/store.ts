@@ -45,7 +45,7 @@ export abstract class RateLimitStore {
   /** The time of this process, for logs and the audit. Stores in process count by it too. */
   readonly clock: Clock = systemClock;
 
-  /** Where the store tells what an operator should know. The module sets it at boot. */
+  /** Where the store tells what an operator should know. The module sets it at boot: of apps that share a store the last. */
   report: Report = () => {};
 
   /**

@@ -9,11 +9,13 @@ import type { BucketName } from './store.js';
 
 /** Longest that anything is believed, in microseconds. */
 const LONGEST = 1_000_000;
+/** After that, in microseconds, one call asks anew, so that not all do once it is over. */
+const RENEWED_AFTER = 900_000;
 /** In that time a refused bucket lets so many lists through to the store that have buckets nothing is known of. */
 const MOST_ASKED = 10;
 
 /** How many lists a bucket let through since when. */
-interface Asked {
+interface LetThrough {
   readonly since: number;
   count: number;
 }
@@ -23,7 +25,11 @@ interface Memory {
   readonly verdict: Verdict | null;
   /** When it was heard, in microseconds of the monotonic clock. */
   readonly at: number;
-  readonly asked: Asked;
+  /** When it was asked for: the store read its clock no earlier, so no less has drained than since then. */
+  readonly askedAt: number;
+  readonly letThrough: LetThrough;
+  /** A call asks anew. */
+  renewing: boolean;
 }
 
 /**
@@ -54,6 +60,7 @@ export class Refusals {
     const known = this.recall(buckets);
     const refusal = known.find((verdict) => verdict?.allowed === false);
     if (refusal === undefined || refusal === null) return null;
+    if (this.renews(refusal.bucket)) return null;
     if (known.includes(null) && this.letsThrough(refusal.bucket)) return null;
     const now = refusal.until - refusal.resetAfter;
     return known.map((verdict, index) => verdict ?? stateOf(buckets[index], 0, now));
@@ -64,7 +71,7 @@ export class Refusals {
     if (this.memories.size === 0) return null;
     const refusals: Verdict[] = [];
     for (const verdict of this.recall(buckets)) {
-      if (verdict === null || verdict.allowed) return null;
+      if (verdict === null || verdict.allowed || this.renews(verdict.bucket)) return null;
       refusals.push(verdict);
     }
     return refusals;
@@ -81,14 +88,14 @@ export class Refusals {
       if (!refused && known === undefined) continue;
       // Asked before something was given back, the store may have answered before that too.
       if (known?.verdict === null && known.at >= asked) continue;
-      this.put(id, verdict, at);
+      this.put(id, verdict, at, asked);
     }
   }
 
   /** Forgets buckets that just changed. */
   forget(names: readonly BucketName[]): void {
     const at = this.now();
-    for (const name of names) this.put(idOf(name), null, at);
+    for (const name of names) this.put(idOf(name), null, at, at);
   }
 
   /** What each bucket is known to answer now. */
@@ -98,20 +105,29 @@ export class Refusals {
       const memory = this.memories.get(idOf(bucket));
       if (memory === undefined || memory.verdict === null || now - memory.at >= LONGEST) return null;
       if (!sameRate(memory.verdict.bucket.rate, bucket.rate)) return null;
-      return later(memory.verdict, bucket, now - memory.at);
+      return later(memory.verdict, bucket, now - memory.askedAt);
     });
   }
 
-  private letsThrough(refused: Bucket): boolean {
-    const asked = this.memories.get(idOf(refused))?.asked;
-    return asked !== undefined && ++asked.count <= MOST_ASKED;
+  /** Whether this call is the one that asks anew, while others go on hearing what is known. */
+  private renews(refused: Bucket): boolean {
+    const memory = this.memories.get(idOf(refused));
+    if (memory === undefined || memory.renewing || this.now() - memory.at < RENEWED_AFTER) return false;
+    memory.renewing = true;
+    return true;
   }
 
-  private put(id: string, verdict: Verdict | null, at: number): void {
-    const asked = this.memories.get(id)?.asked;
-    const goesOn = asked !== undefined && at - asked.since < LONGEST;
+  private letsThrough(refused: Bucket): boolean {
+    const letThrough = this.memories.get(idOf(refused))?.letThrough;
+    return letThrough !== undefined && ++letThrough.count <= MOST_ASKED;
+  }
+
+  private put(id: string, verdict: Verdict | null, at: number, askedAt: number): void {
+    const before = this.memories.get(id)?.letThrough;
+    const goesOn = before !== undefined && at - before.since < LONGEST;
+    const letThrough = goesOn ? before : { since: at, count: 0 };
     this.memories.delete(id);
-    this.memories.set(id, { verdict, at, asked: goesOn ? asked : { since: at, count: 0 } });
+    this.memories.set(id, { verdict, at, askedAt, letThrough, renewing: false });
     if (this.memories.size > this.maxEntries || at - this.prunedAt >= LONGEST) this.prune(at);
   }
 

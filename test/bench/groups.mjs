@@ -1,5 +1,6 @@
 // The rows that are printed: which measurements each is made of, and the bound it must keep.
 import { median, ratio, spread } from './harness.mjs';
+import { REDIS_GROUPS } from './redis/groups.mjs';
 import { row } from './report.mjs';
 
 const PEERS = [
@@ -122,6 +123,7 @@ export const GROUPS = [
   { title: 'Growth', run: growth },
   { title: 'Heap (300,000 clients)', run: heapRows },
   { title: 'Guards (10,000 clients, run by Nest)', run: guards },
+  ...REDIS_GROUPS,
   { title: 'HTTP, Express (per IP and one throttle)', run: httpGroup('express') },
   { title: 'HTTP, Fastify (per IP and one throttle)', run: httpGroup('fastify') },
 ];

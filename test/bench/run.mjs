@@ -5,6 +5,8 @@
 //   --no-http       without the HTTP rows, which take most of the time
 //   --quick         fewer rounds, one process each: for a first look
 //   --smoke         tiny counts, no peers, no HTTP: only tries whether all of it still runs
+//
+// The Redis rows start a redis-server of their own; without one they are left out.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -12,6 +14,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { GROUPS } from './groups.mjs';
 import { heapPerClient } from './heap.mjs';
+import { missingRedis } from './redis/server.mjs';
 import { table } from './report.mjs';
 import { measure } from './scenarios.mjs';
 
@@ -28,8 +31,9 @@ const { quick, smoke } = flags;
 const peers = !smoke && existsSync(join(import.meta.dirname, 'node_modules'));
 /** Processes a scenario is measured in: V8 doesn't compile the same program twice the same way. */
 const PROCESSES = quick ? 1 : 3;
-const OPTIONS = { clients: 10_000, many: 1_000_000, ms: 60, rounds: quick ? 5 : 7 };
-const SMOKE = { clients: 100, many: 2_000, count: 50, rounds: 2 };
+const REDIS = { redisMs: 300, requests: 100, floodMs: quick ? 1_000 : 2_000 };
+const OPTIONS = { clients: 10_000, many: 1_000_000, ms: 60, rounds: quick ? 5 : 7, peers, ...REDIS };
+const SMOKE = { clients: 100, many: 2_000, count: 50, rounds: 2, peers, requests: 40, floodMs: 50 };
 
 /** Runs a scenario in children of its own and puts their rounds together. */
 async function isolated(scenario) {
@@ -59,6 +63,17 @@ async function http(adapter, variants) {
   return httpRounds(adapter, variants, { rounds: quick ? 3 : 9, seconds: quick ? 1 : 2 });
 }
 
+let redisProblem;
+
+/** Whether there is a server for the Redis rows; says once why not. */
+async function redisIsThere() {
+  if (redisProblem === undefined) {
+    redisProblem = await missingRedis();
+    if (redisProblem !== null) console.log(`\nWithout the Redis rows. ${redisProblem}`);
+  }
+  return redisProblem === null;
+}
+
 const words = flags.only?.split(',') ?? [''];
 const rows = [];
 console.log(`Node ${process.version}, ${process.platform}; processor time, medians of paired rounds.`);
@@ -67,6 +82,7 @@ if (!peers && !smoke) console.log('Without the other limiters: `npm run bench` i
 for (const { title, run } of GROUPS) {
   if (!words.some((word) => title.toLowerCase().includes(word.toLowerCase()))) continue;
   if (title.startsWith('HTTP') && (smoke || flags['no-http'])) continue;
+  if (title.startsWith('Redis') && !(await redisIsThere())) continue;
   const found = await run({ isolated, heap, http, peers });
   rows.push(...found.map((line) => ({ group: title, ...line })));
   console.log(table(title, found));

@@ -59,8 +59,13 @@ const SCENARIOS = {
   ],
 };
 
-/** Nanoseconds per run, by contender and round. */
-export async function measure(scenario, { clients: count, many, ...options }) {
+/** By contender and round: nanoseconds per run, or what a scenario over Redis tells of it. */
+export async function measure(scenario, given) {
+  if (scenario.startsWith('redis')) {
+    const { measureRedis } = await import('./redis/scenarios.mjs');
+    return measureRedis(scenario, given);
+  }
+  const { clients: count, many, ...options } = given;
   const contenders = await SCENARIOS[scenario](clients(count), many);
   try {
     return Object.fromEntries(await interleave(contenders, options));

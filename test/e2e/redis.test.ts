@@ -104,7 +104,7 @@ describe.each(ADAPTERS)('apps over Redis on %s', (adapter) => {
     ]);
   });
 
-  it('A03 C01 counts the addresses of one IPv6 network together', async () => {
+  it('A03 counts the addresses of one IPv6 network together', async () => {
     const { get } = await start(adapter, {
       ...PATIENT,
       perIp: { limit: 3, per: '24h' },

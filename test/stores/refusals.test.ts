@@ -35,7 +35,7 @@ describe.each(ALGORITHMS)('Refusals of %s', (algorithm) => {
     const bench = new Bench();
     bench.consume(bucketOf(algorithm, { cost: 10 }));
     bench.consume(bucketOf(algorithm, { cost: 3 }));
-    for (const after of [0, 1, 250_000, 749_998]) {
+    for (const after of [0, 1, 250_000, 649_998]) {
       bench.clock.advanceMicroseconds(after);
       for (const cost of [3, 4, 10, 11]) {
         const asked = bucketOf(algorithm, { cost });
@@ -49,7 +49,10 @@ describe.each(ALGORITHMS)('Refusals of %s', (algorithm) => {
     const bench = new Bench();
     bench.consume(bucketOf(algorithm, { cost: 10 }));
     bench.consume(bucketOf(algorithm));
-    bench.clock.advanceMicroseconds(999_999);
+    bench.clock.advanceMicroseconds(899_999);
+    expect(bench.refusals.ofConsume([bucketOf(algorithm)])).not.toBeNull();
+    bench.clock.advanceMicroseconds(100_000);
+    expect(bench.refusals.ofConsume([bucketOf(algorithm)])).toBeNull();
     expect(bench.refusals.ofConsume([bucketOf(algorithm)])).not.toBeNull();
     bench.clock.advanceMicroseconds(1);
     expect(bench.refusals.ofConsume([bucketOf(algorithm)])).toBeNull();
@@ -60,7 +63,7 @@ describe.each(ALGORITHMS)('Refusals of %s', (algorithm) => {
     bench.clock.advance('59s');
     bench.consume(bucketOf(algorithm, { limit: 600, cost: 600 }));
     const [{ retryAfter }] = bench.consume(bucketOf(algorithm, { limit: 600, cost: 1 }));
-    bench.clock.advanceMicroseconds(Math.min(retryAfter, 1_000_000) - 1);
+    bench.clock.advanceMicroseconds(Math.min(retryAfter, 900_000) - 1);
     expect(bench.refusals.ofConsume([bucketOf(algorithm, { limit: 600 })])).not.toBeNull();
     bench.clock.advanceMicroseconds(1);
     expect(bench.refusals.ofConsume([bucketOf(algorithm, { limit: 600 })])).toBeNull();
@@ -117,9 +120,9 @@ describe.each(ALGORITHMS)('Refusals of %s', (algorithm) => {
       return asked;
     };
     expect([asks(9), asks(50)]).toEqual([9, 1]);
-    bench.clock.advance('999ms');
+    bench.clock.advance('899ms');
     expect(asks(50)).toBe(0);
-    bench.clock.advance('1ms');
+    bench.clock.advance('101ms');
     bench.consume(full);
     expect(asks(50)).toBe(10);
   });
@@ -152,6 +155,34 @@ describe('Refusals', () => {
     bench.clock.advance('1ms');
     bench.refusals.remember(verdicts, bench.clock.monotonic());
     expect(bench.refusals.ofConsume([refused])).not.toBeNull();
+  });
+
+  it('are asked for anew by one before the second is over, while the others go on hearing them', () => {
+    const bench = new Bench();
+    bench.consume(bucketOf('fixed', { cost: 8 }));
+    bench.consume(refused);
+    bench.clock.advance('900ms');
+    expect(bench.refusals.ofConsume([refused])).toBeNull();
+    for (let i = 0; i < 50; i++) expect(bench.refusals.ofConsume([refused])).not.toBeNull();
+    bench.clock.advance('99ms');
+    expect(bench.refusals.ofPeek([refused])).not.toBeNull();
+    bench.consume(refused);
+    bench.clock.advance('899ms');
+    expect(bench.refusals.ofConsume([refused])).not.toBeNull();
+  });
+
+  it('K02 drain from when the store was asked: who keeps to the limit is never refused from memory', () => {
+    const bench = new Bench();
+    const bucket = bucketOf('gcra', { rate: createRate('gcra', 1, 100_000) });
+    bench.consume(bucket);
+    const asked = bench.clock.monotonic();
+    const verdicts = bench.peek(bucket);
+    bench.clock.advance('50ms');
+    bench.refusals.remember(verdicts, asked);
+    bench.clock.advanceMicroseconds(49_999);
+    expect(bench.refusals.ofConsume([bucket])).not.toBeNull();
+    bench.clock.advanceMicroseconds(1);
+    expect(bench.refusals.ofConsume([bucket])).toBeNull();
   });
 
   it('never exceed their number: the oldest goes', () => {

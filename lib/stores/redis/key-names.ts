@@ -5,7 +5,8 @@ import type { BucketName } from '../store.js';
 
 /** Counted up when stored values change their meaning: versions of this package that differ in it share no key. */
 const SCHEMA = '1';
-const KINDS: Readonly<Record<Algorithm, string>> = { gcra: 'g', fixed: 'f' };
+/** What keys and scripts call the algorithms. */
+export const KINDS: Readonly<Record<Algorithm, string>> = { gcra: 'g', fixed: 'f' };
 /** What would end the tag early, or be read as an escape. */
 const SPECIAL = /[{}%]/g;
 

@@ -1,11 +1,10 @@
 // The operations of the port for buckets that one server holds: arguments, one script call, and what it answers.
 
 import type { LeaseReply } from '../../algorithms/lease.js';
-import type { Rate } from '../../algorithms/rate.js';
 import type { Bucket, Verdict } from '../../algorithms/verdict.js';
 import type { Clock } from '../clock.js';
 import type { BucketName, LeaseCall, Refund } from '../store.js';
-import type { KeyNames } from './key-names.js';
+import { KINDS, type KeyNames } from './key-names.js';
 import type { ScriptCaller } from './calls/script-caller.js';
 import { SCRIPTS } from './script.js';
 import { verdictOf } from './verdicts.js';
@@ -32,37 +31,33 @@ export class Operations {
   async step(mode: StepMode, buckets: readonly Bucket[], due: number): Promise<Verdict[]> {
     const time = this.time();
     const keys = buckets.map((bucket) => this.names.bucket(bucket, bucket.rate.algorithm));
-    const args = buckets.flatMap((bucket) => [
-      ...rateArgs(bucket.rate),
-      amountOf(mode, bucket),
-      bucket.rate.capacity,
-    ]);
-    const [server, _call, ...numbers] = await this.caller.call(
-      SCRIPTS.step,
-      keys,
-      [time, mode, ...args],
-      due,
-    );
-    const now = time === '' ? server : time;
-    return buckets.map((bucket, i) => verdictOf(bucket, numbers[i * 2], numbers[i * 2 + 1], now));
+    const args: (string | number)[] = [time, mode];
+    for (const bucket of buckets) {
+      const { algorithm, window, capacity } = bucket.rate;
+      args.push(KINDS[algorithm], window, amountOf(mode, bucket), capacity);
+    }
+    const numbers = await this.caller.call(SCRIPTS.step, keys, args, due);
+    const now = time === '' ? numbers[0] : time;
+    return buckets.map((bucket, i) => verdictOf(bucket, numbers[i * 2 + 2], numbers[i * 2 + 3], now));
   }
 
   /** Answers what it was given, as `clear` does. */
-  async refund(refunds: readonly Refund[], due: number): Promise<readonly Refund[]> {
+  async refund(refunds: readonly Refund[], due: number): Promise<Refund[]> {
     const keys = refunds.map(({ charge: { bucket } }) => this.names.bucket(bucket, bucket.rate.algorithm));
     const args = refunds.flatMap(({ charge: { bucket, taken, until }, cost }) => [
-      ...rateArgs(bucket.rate),
+      KINDS[bucket.rate.algorithm],
+      bucket.rate.window,
       until,
       Math.min(cost * bucket.rate.unit, taken),
     ]);
     await this.caller.call(SCRIPTS.refund, keys, [this.time(), ...args], due);
-    return refunds;
+    return [...refunds];
   }
 
-  async clear(names: readonly BucketName[], due: number): Promise<readonly BucketName[]> {
+  async clear(names: readonly BucketName[], due: number): Promise<BucketName[]> {
     const keys = names.flatMap((name) => this.names.all(name));
     await this.caller.call(SCRIPTS.clear, keys, [this.time()], due);
-    return names;
+    return [...names];
   }
 
   async lease(calls: readonly LeaseCall[], due: number): Promise<LeaseReply[]> {
@@ -83,10 +78,6 @@ export class Operations {
   private time(): number | '' {
     return this.clock === undefined ? '' : this.clock.wall();
   }
-}
-
-function rateArgs({ algorithm, window }: Rate): (string | number)[] {
-  return [algorithm === 'fixed' ? 'f' : 'g', window];
 }
 
 /** Capped where more makes no difference, so that every number the script sees is exact. */

@@ -12,7 +12,7 @@ export interface Outcome<R> {
 }
 
 /** A call for the items of one key, which lie in one slot. Answers one reply per item. */
-export type CallOf<T, R> = (group: readonly T[]) => Promise<readonly R[]>;
+export type CallOf<T, R> = (group: readonly T[]) => Promise<R[]>;
 
 /** Calls once for each key, all at once, and waits for all. Never rejects. */
 export async function perKey<T, R>(

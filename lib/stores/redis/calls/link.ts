@@ -2,7 +2,7 @@
 
 import { ONLY_SERVER } from '../../outages.js';
 import { CONNECT_TIMEOUT, type ClientSource } from '../clients/client.js';
-import { notDone } from './failures.js';
+import { notDone, unknown } from './failures.js';
 import { Session } from './session.js';
 
 /** Milliseconds from one attempt to connect to the next. */
@@ -33,9 +33,14 @@ export class Link {
     this.begin();
   }
 
+  /** The session that can send now, if there is one. */
+  get current(): Session | null {
+    return this.session?.client.ready === true ? this.session : null;
+  }
+
   /** The name of the server that holds `key`, as far as is known now. */
   serverOf(key: string): string {
-    return this.session?.client.ready === true ? this.session.nameOf(key) : ONLY_SERVER;
+    return this.current?.nameOf(key) ?? ONLY_SERVER;
   }
 
   /** Whether any key lies on a server of that name. */
@@ -51,8 +56,9 @@ export class Link {
     throw notDone(this.state === 'closed' ? 'the store is closed' : 'not connected', this.lastError);
   }
 
-  /** Replaces a session that is of no more use. */
-  drop(session: Session): void {
+  /** Replaces a session that is of no more use, for a reason. */
+  drop(session: Session, reason: unknown): void {
+    this.lastError = reason;
     void session.client.destroy();
     this.over(session);
   }
@@ -82,7 +88,9 @@ export class Link {
     try {
       const client = await this.source.make();
       if (attempt !== this.attempts) return;
-      const session = new Session(client, this.source.clustered, (silent) => this.drop(silent));
+      const session = new Session(client, this.source.clustered, (silent) => {
+        this.drop(silent, unknown('no answer for too long'));
+      });
       this.session = session;
       await this.connect(session);
       this.lastError = undefined;
@@ -96,12 +104,14 @@ export class Link {
 
   /** Gives a session up that can't connect, or takes too long to: there are servers that accept and say nothing. */
   private async connect(session: Session): Promise<void> {
-    const patience = setTimeout(() => this.drop(session), CONNECT_TIMEOUT);
+    const patience = setTimeout(() => {
+      this.drop(session, notDone('no connection in time'));
+    }, CONNECT_TIMEOUT);
     patience.unref();
     try {
       await session.client.connect(() => this.over(session));
     } catch (error) {
-      this.drop(session);
+      this.drop(session, error);
       throw error;
     } finally {
       clearTimeout(patience);

@@ -88,7 +88,7 @@ export class ScriptCaller {
     call: Call,
   ): Promise<number[]> {
     const number = ++this.calls;
-    const session = await this.link.ready();
+    const session = this.link.current ?? (await this.link.ready());
     let known = true;
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const server = session.serverOf(keys[0]);
@@ -122,12 +122,13 @@ export class ScriptCaller {
 
   /** An answer was lost on the way, and this one is another call's: so would all be that follow. */
   private outOfStep(session: Session): Error {
-    this.link.drop(session);
-    return unknown('the answer was that of another call');
+    const error = unknown('the answer was that of another call');
+    this.link.drop(session, error);
+    return error;
   }
 
   private failure(error: unknown, session: Session, sent: boolean): Error {
-    if (isWrongServer(error)) this.link.drop(session);
+    if (isWrongServer(error)) this.link.drop(session, error);
     return failureOf(error, sent);
   }
 }
@@ -135,9 +136,12 @@ export class ScriptCaller {
 /** A script's reply as numbers, whether the client gives them as numbers or as text. */
 function numbersOf(reply: unknown): number[] {
   // ioredis reads the largest safe integer as the one above it.
-  const numbers = Array.isArray(reply) ? reply.map((value) => Math.min(Number(value), MAX_SAFE_INTEGER)) : [];
-  if (numbers.length === 0 || !numbers.every(Number.isSafeInteger)) {
-    throw unknown('the answer is none of our script');
+  const numbers: number[] = [];
+  for (const value of Array.isArray(reply) ? reply : []) {
+    const number = Math.min(Number(value), MAX_SAFE_INTEGER);
+    if (!Number.isSafeInteger(number)) throw unknown('the answer is none of our script');
+    numbers.push(number);
   }
+  if (numbers.length === 0) throw unknown('the answer is none of our script');
   return numbers;
 }

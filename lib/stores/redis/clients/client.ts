@@ -12,8 +12,8 @@ export interface Client {
   readonly ready: boolean;
   /** Connects; rejects when it can't. `onEnd` is called when the client is of no more use, possibly more than once. */
   connect(onEnd: () => void): Promise<void>;
-  /** Sends a command to the server that holds `key`. */
-  send(key: string, command: readonly string[]): Promise<unknown>;
+  /** Sends a command to the server that holds `key`; a promise of its answer. */
+  send(key: string, command: readonly string[]): unknown;
   /** The server that holds a slot, by a name that is another when the server may be. */
   serverOf(slot: number): string;
   /** Drops the connection to the server of a slot alone, for a new one to be made; false when that can't be done. */

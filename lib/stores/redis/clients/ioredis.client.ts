@@ -9,6 +9,7 @@ import {
   type ClientSource,
   type Methods,
 } from './client.js';
+import { WriteBatch } from './write-batch.js';
 
 type Ioredis = Methods<'call' | 'connect' | 'disconnect' | 'duplicate' | 'on'>;
 
@@ -83,6 +84,7 @@ export function ioredisClient(made: unknown): Client {
 
 class IoredisClient implements Client {
   private readonly clustered: boolean;
+  private readonly batch = new WriteBatch();
   private readonly ended: Promise<void>;
   private lastError: unknown = undefined;
 
@@ -107,7 +109,8 @@ class IoredisClient implements Client {
     }
   }
 
-  async send(_key: string, command: readonly string[]): Promise<unknown> {
+  send(_key: string, command: readonly string[]): unknown {
+    if (!this.clustered) this.batch.add(property(this.redis, 'stream'));
     return this.redis.call(...command);
   }
 

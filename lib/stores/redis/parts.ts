@@ -20,27 +20,13 @@ export class Parts {
   ) {}
 
   step(mode: StepMode, buckets: readonly Bucket[], due: number): Promise<Verdict[]> {
+    if (!this.clustered && buckets.length > 0) return this.operations.step(mode, buckets, due);
     return this.each(buckets, keyOf, (group) => this.operations.step(mode, group, due));
   }
 
-  /** Charges the buckets key by key, and gives back what was charged unless all have room. */
-  async consume(buckets: readonly Bucket[], due: number): Promise<Verdict[]> {
+  consume(buckets: readonly Bucket[], due: number): Promise<Verdict[]> {
     if (!this.clustered || buckets.length < 2) return this.step('consume', buckets, due);
-    // Nothing is charged for nothing: in an outage of any of the servers the list fails at once.
-    for (const bucket of buckets) this.operations.checkAsked(bucket);
-    let refusal: Verdict | undefined;
-    const outcome = await inOrder(buckets, keyOf, async (group) => {
-      if (refusal !== undefined) return this.look(group, due, refusal);
-      const verdicts = await this.operations.step('consume', group, due);
-      refusal = verdicts.find(({ allowed }) => !allowed);
-      return verdicts;
-    });
-    const { answers, error } = outcome;
-    if (error === undefined && refusal === undefined) return whole(outcome);
-    const back = this.refund(chargesOf(answers), due + GIVE_BACK_WITHIN);
-    const isBack = await succeedsWithin(back, due - systemClock.monotonic());
-    if (error === undefined) return answers.map(givenBack);
-    throw isBack ? error : inPart(error);
+    return this.consumeSpread(buckets, due);
   }
 
   async refund(refunds: readonly Refund[], due: number): Promise<void> {
@@ -61,6 +47,25 @@ export class Parts {
       ({ account }) => account.key,
       (group) => this.operations.lease(group, due),
     );
+  }
+
+  /** Charges the buckets key by key, and gives back what was charged unless all have room. */
+  private async consumeSpread(buckets: readonly Bucket[], due: number): Promise<Verdict[]> {
+    // Nothing is charged for nothing: in an outage of any of the servers the list fails at once.
+    for (const bucket of buckets) this.operations.checkAsked(bucket);
+    let refusal: Verdict | undefined;
+    const outcome = await inOrder(buckets, keyOf, async (group) => {
+      if (refusal !== undefined) return this.look(group, due, refusal);
+      const verdicts = await this.operations.step('consume', group, due);
+      refusal = verdicts.find(({ allowed }) => !allowed);
+      return verdicts;
+    });
+    const { answers, error } = outcome;
+    if (error === undefined && refusal === undefined) return whole(outcome);
+    const back = this.refund(chargesOf(answers), due + GIVE_BACK_WITHIN);
+    const isBack = await succeedsWithin(back, due - systemClock.monotonic());
+    if (error === undefined) return answers.map(givenBack);
+    throw isBack ? error : inPart(error);
   }
 
   /** What buckets hold that are not charged, because another has refused; as fresh ones where they can't be asked. */

@@ -1,14 +1,18 @@
 // One timer for all calls under way: a timer per call would cost more than the call.
 
-/** A call that must be over by a moment. */
-export interface Due {
+/** A call that must be over by a moment: a link of the list of those under way, which costs less than a Set of them. */
+export abstract class Due {
+  /** Only for the list. */
+  before: Due | null = null;
+  after: Due | null = null;
+  listed = false;
   /** Microseconds of the monotonic clock. */
-  readonly due: number;
-  expire(): void;
+  abstract readonly due: number;
+  abstract expire(): void;
 }
 
 export class Deadlines {
-  private readonly calls = new Set<Due>();
+  private first: Due | null = null;
   private timer: NodeJS.Timeout | null = null;
   /** When the timer goes off. */
   private next = Infinity;
@@ -16,12 +20,21 @@ export class Deadlines {
   constructor(private readonly now: () => number) {}
 
   add(call: Due): void {
-    this.calls.add(call);
+    call.listed = true;
+    call.after = this.first;
+    if (this.first !== null) this.first.before = call;
+    this.first = call;
     if (call.due < this.next) this.arm(call.due);
   }
 
   remove(call: Due): void {
-    this.calls.delete(call);
+    if (!call.listed) return;
+    call.listed = false;
+    if (call.before === null) this.first = call.after;
+    else call.before.after = call.after;
+    if (call.after !== null) call.after.before = call.before;
+    call.before = null;
+    call.after = null;
   }
 
   /**
@@ -36,12 +49,13 @@ export class Deadlines {
     this.next = Infinity;
     const now = this.now();
     let next = Infinity;
-    for (const call of this.calls) {
+    for (let call = this.first, after: Due | null; call !== null; call = after) {
+      after = call.after;
       if (call.due > now) {
         next = Math.min(next, call.due);
         continue;
       }
-      this.calls.delete(call);
+      this.remove(call);
       call.expire();
     }
     if (next < this.next) this.arm(next);

@@ -3,7 +3,7 @@
 import type { Outages } from '../../outages.js';
 import type { MaybePromise } from '../../store.js';
 import type { Script } from '../script.js';
-import { Deadlines, type Due } from './deadlines.js';
+import { Deadlines, Due } from './deadlines.js';
 import { failureOf, isNoScript, isWrongServer, notDone, unknown } from './failures.js';
 import type { Link } from './link.js';
 import type { Server } from './server.js';
@@ -14,7 +14,7 @@ const MOST_TRIES = 5;
 const { MAX_SAFE_INTEGER } = Number;
 
 /** A call under way. */
-class Call implements Due {
+class Call extends Due {
   /** The command under way, if one is; `effective`: unless it only asks for the time. */
   sent: { readonly at: number; readonly server: Server; readonly effective: boolean } | null = null;
   over = false;
@@ -23,7 +23,9 @@ class Call implements Due {
     readonly due: number,
     private readonly now: () => number,
     private readonly reject: (error: Error) => void,
-  ) {}
+  ) {
+    super();
+  }
 
   expire(): void {
     this.over = true;

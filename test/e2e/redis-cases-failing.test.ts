@@ -127,7 +127,7 @@ it.each(POLICIES)(
   async (policy, answers) => {
     const master = await freePort();
     await expectPolicyOf(
-      'TOLLGATE_STORE_NOT_DONE',
+      'TOLLGATE_STORE_NOT_DONE: READONLY',
       policy,
       answers,
       () => redis.replicaof('127.0.0.1', master),

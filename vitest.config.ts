@@ -20,6 +20,7 @@ export default defineConfig({
     maxWorkers: '100%',
     // Files of one worker share what they import: loading Nest anew for each takes longer than most of their tests.
     isolate: false,
+    setupFiles: ['test/tools/real-timers.ts'],
     reporters: json ? ['default', ['json', { outputFile: json }]] : ['default'],
     coverage: { provider: 'v8', include: ['lib/**/*.ts'], reporter: ['text', 'html', 'json-summary'] },
     projects: [

@@ -118,6 +118,8 @@ describe('Sweeper', () => {
   });
 
   it('H06 H07 makes one timer per store, of ten seconds, whatever the windows and the traffic', () => {
+    // Not on the fake ones: what is spied on is not put back when those go.
+    vi.useRealTimers();
     const spies = [vi.spyOn(globalThis, 'setInterval'), vi.spyOn(globalThis, 'setTimeout')];
     const store = new MemoryStore();
     for (let i = 0; i < 1_000; i++) {

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { AuditEntry } from '../../lib/events/audit.js';
 import { LogAuditSink } from '../../lib/nest/log-audit-sink.js';
 
@@ -13,12 +13,9 @@ const ENTRY: AuditEntry = {
 };
 
 describe('the audit trail in the log', () => {
-  afterEach(() => {
-    vi.restoreAllMocks();
-  });
-
   it('SB-14 is a line of JSON for each row, whatever is in it', () => {
     const log = vi.spyOn(Logger.prototype, 'log').mockImplementation(() => {});
+    onTestFinished(() => log.mockRestore());
     new LogAuditSink().write(ENTRY);
     expect(log).toHaveBeenCalledTimes(1);
     const line: unknown = log.mock.calls[0][0];

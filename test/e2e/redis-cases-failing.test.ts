@@ -1,13 +1,14 @@
 // Cases from the field of a Redis that fails, forgets or holds what it should not: no app answers 500 or waits for it.
 
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
+import type { Redis } from 'ioredis';
+import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { RateLimitService, type OnStoreError, type RateLimitOptions } from '../../lib/index.js';
 import { RedisStore } from '../../lib/stores/redis/redis.store.js';
 import { FakeClock } from '../../lib/testing/fake-clock.js';
 import { Proxy } from '../tools/servers/proxy.js';
 import { until } from '../tools/servers/redis-cluster.js';
-import { freePort, RedisServer } from '../tools/servers/redis-server.js';
+import { ownRedis } from '../tools/servers/own-redis.js';
+import { freePort, type RedisServer } from '../tools/servers/redis-server.js';
 import type { AdapterName, RunningApp } from './support/app.js';
 import { send, statuses, via } from './support/client.js';
 import { EMAIL, post, startEveryLimit, withKey } from './support/every-limit.js';
@@ -20,18 +21,12 @@ const adapter: AdapterName = process.env.NEST_MAJOR === '12' ? 'express' : 'fast
 let server: RedisServer;
 let redis: Redis;
 
-beforeAll(async () => {
-  server = await RedisServer.start();
-  redis = new Redis(server.url);
-  redis.on('error', () => {});
+ownRedis((client, started) => {
+  redis = client;
+  server = started;
 });
 
 beforeEach(() => redis.flushall());
-
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
 
 checkNestVersion();
 

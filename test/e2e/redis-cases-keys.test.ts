@@ -4,12 +4,12 @@ import { Agent } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { constantFrom, record, sample, string } from 'fast-check';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
+import type { Redis } from 'ioredis';
+import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { AuditSink, type AuditEntry, type RateLimitOptions } from '../../lib/index.js';
 import { RedisStore } from '../../lib/stores/redis/redis.store.js';
 import { FakeClock } from '../../lib/testing/fake-clock.js';
-import { RedisServer } from '../tools/servers/redis-server.js';
+import { ownRedis } from '../tools/servers/own-redis.js';
 import type { AdapterName, AppSetup, RunningApp } from './support/app.js';
 import { send, statuses, type Sent } from './support/client.js';
 import { EMAIL, post, startEveryLimit, withKey } from './support/every-limit.js';
@@ -18,20 +18,13 @@ import { checkNestVersion } from './support/nest-version.js';
 /** What Redis holds does not depend on the adapter: one on each version of Nest. */
 const adapter: AdapterName = process.env.NEST_MAJOR === '12' ? 'express' : 'fastify';
 
-let server: RedisServer;
 let redis: Redis;
 
-beforeAll(async () => {
-  server = await RedisServer.start();
-  redis = new Redis(server.url);
+ownRedis((client) => {
+  redis = client;
 });
 
 beforeEach(() => redis.flushall());
-
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
 
 checkNestVersion();
 

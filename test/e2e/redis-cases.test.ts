@@ -1,11 +1,11 @@
 // Cases from the field over a real Redis: how often whom each kind of limit lets pass.
 
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { Redis } from 'ioredis';
+import { beforeEach, expect, it } from 'vitest';
 import { RateLimitService, type RateLimitOptions } from '../../lib/index.js';
 import { RedisStore } from '../../lib/stores/redis/redis.store.js';
 import { FakeClock } from '../../lib/testing/fake-clock.js';
-import { RedisServer } from '../tools/servers/redis-server.js';
+import { ownRedis } from '../tools/servers/own-redis.js';
 import type { AdapterName, RunningApp } from './support/app.js';
 import { send, statuses, type Answer, type Sent } from './support/client.js';
 import { EMAIL, NETWORK, post, startEveryLimit, withKey } from './support/every-limit.js';
@@ -15,20 +15,13 @@ import { countersOf } from './support/redis-apps.js';
 /** What Redis holds does not depend on the adapter: one on each version of Nest. */
 const adapter: AdapterName = process.env.NEST_MAJOR === '12' ? 'express' : 'fastify';
 
-let server: RedisServer;
 let redis: Redis;
 
-beforeAll(async () => {
-  server = await RedisServer.start();
-  redis = new Redis(server.url);
+ownRedis((client) => {
+  redis = client;
 });
 
 beforeEach(() => redis.flushall());
-
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
 
 checkNestVersion();
 

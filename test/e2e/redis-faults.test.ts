@@ -7,7 +7,8 @@ import { createClient } from 'redis';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { RateLimitOptions } from '../../lib/index.js';
 import { Proxy } from '../tools/servers/proxy.js';
-import { RedisServer } from '../tools/servers/redis-server.js';
+import { ownRedis } from '../tools/servers/own-redis.js';
+import type { RedisServer } from '../tools/servers/redis-server.js';
 import type { AdapterName } from './support/app.js';
 import { statuses } from './support/client.js';
 import { checkNestVersion } from './support/nest-version.js';
@@ -36,11 +37,13 @@ let server: RedisServer;
 let redis: Redis;
 let proxy: Proxy;
 
+ownRedis((client, started) => {
+  redis = client;
+  server = started;
+});
+
 beforeAll(async () => {
-  server = await RedisServer.start();
   proxy = await Proxy.start(server.port);
-  redis = new Redis(server.url);
-  redis.on('error', () => {});
 });
 
 beforeEach(async () => {
@@ -49,9 +52,7 @@ beforeEach(async () => {
 });
 
 afterAll(async () => {
-  redis.disconnect();
   await proxy.stop();
-  await server.stop();
 });
 
 checkNestVersion();

@@ -1,7 +1,7 @@
 // Whole apps over a real Redis: several of them share one limit, and a server that fails never fails a request.
 import { Body, Controller, Get, HttpCode, Post, UnauthorizedException } from '@nestjs/common';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Redis } from 'ioredis';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   MailThrottle,
   StoreUnavailableException,
@@ -11,7 +11,8 @@ import {
   type RateLimitOptions,
 } from '../../lib/index.js';
 import { RedisStore } from '../../lib/stores/redis/redis.store.js';
-import { RedisServer } from '../tools/servers/redis-server.js';
+import { ownRedis } from '../tools/servers/own-redis.js';
+import type { RedisServer } from '../tools/servers/redis-server.js';
 import { ADAPTERS, startApp, type AdapterName } from './support/app.js';
 import { checkNestVersion } from './support/nest-version.js';
 
@@ -35,38 +36,36 @@ class Routes {
 let server: RedisServer;
 let redis: Redis;
 
-beforeAll(async () => {
-  server = await RedisServer.start();
-  redis = new Redis(server.url);
-  redis.on('error', () => {});
+ownRedis((client, started) => {
+  redis = client;
+  server = started;
 });
 
 beforeEach(() => redis.flushall());
-
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
 
 checkNestVersion();
 
 /** Time enough on any machine: what counts by itself for a moment would not be shared. */
 const PATIENT: RateLimitOptions = { storeTimeout: 10_000 };
 
-async function start(adapter: AdapterName, options: RateLimitOptions = {}) {
+/** No test meets the end of a window. */
+const DAY = { perIp: { limit: 1_000, per: '24h' }, failures: { limit: 5, per: '24h' } } as const;
+
+async function start(adapter: AdapterName, { login: signIn, ...options }: RateLimitOptions = {}) {
+  const login = { failures: DAY.failures, ...signIn };
   const { app, port, log } = await startApp(adapter, {
     controllers: [Routes],
-    rateLimit: { perIp: { limit: 1_000, per: '24h' }, store: new RedisStore(redis), ...options },
+    rateLimit: { perIp: DAY.perIp, store: new RedisStore(redis), ...options, login },
   });
   const base = `http://127.0.0.1:${port}`;
-  const login = (password: string) =>
+  const tryLogin = (password: string) =>
     fetch(`${base}/login`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ email: 'user-a@x.example', password }),
     });
   const get = (path = '/reports', headers: Record<string, string> = {}) => fetch(base + path, { headers });
-  return { app, log, get, login };
+  return { app, log, get, login: tryLogin };
 }
 
 async function statuses(count: number, call: () => Promise<Response>): Promise<number[]> {

@@ -79,7 +79,7 @@ export class Parts {
 
   private async each<T, R>(items: readonly T[], key: (item: T) => string, call: CallOf<T, R>): Promise<R[]> {
     if (items.length === 0) return [];
-    if (!this.clustered || items.length === 1) return [...(await call(items))];
+    if (!this.clustered || items.length === 1) return call(items);
     return whole(await perKey(items, key, call));
   }
 }

@@ -1,25 +1,20 @@
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { HealthCheckService, TerminusModule } from '@nestjs/terminus';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { Redis } from 'ioredis';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { RateLimitHealth, RateLimitModule, type RateLimitStore } from '../../../lib/index.js';
 import { MemoryStore } from '../../../lib/stores/memory/memory.store.js';
 import { RedisStore } from '../../../lib/stores/redis/redis.store.js';
-import { RedisServer } from '../../tools/servers/redis-server.js';
+import { ownRedis } from '../../tools/servers/own-redis.js';
+import type { RedisServer } from '../../tools/servers/redis-server.js';
 
 let server: RedisServer;
 let redis: Redis;
 
-beforeAll(async () => {
-  server = await RedisServer.start();
-  redis = new Redis(server.url);
-  redis.on('error', () => {});
-});
-
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
+ownRedis((client, started) => {
+  redis = client;
+  server = started;
 });
 
 async function healthOf(store: RateLimitStore) {

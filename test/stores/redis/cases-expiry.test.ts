@@ -1,30 +1,29 @@
 // Cases from the field on a real server: every key expires, and a window that is over bars nobody.
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRate, type Algorithm } from '../../../lib/algorithms/rate.js';
 import type { Bucket } from '../../../lib/algorithms/verdict.js';
 import { RedisStore } from '../../../lib/stores/redis/redis.store.js';
-import { RedisServer } from '../../tools/servers/redis-server.js';
+import { ownRedis } from '../../tools/servers/own-redis.js';
 import { expiries, fixed, gcra, TIMEOUT } from './buckets.js';
 
 /** For tests that wait on the real clock, on machines that are busy. */
 const PATIENT = { timeout: 60_000 };
 
-let server: RedisServer;
 let redis: Redis;
 let store: RedisStore;
 
+ownRedis((client) => {
+  redis = client;
+});
+
 beforeAll(async () => {
-  server = await RedisServer.start();
-  redis = new Redis(server.url);
   store = new RedisStore(redis);
 });
 
 afterAll(async () => {
   await store.close();
-  redis.disconnect();
-  await server.stop();
 });
 
 /** A bucket whose window is so many milliseconds. */

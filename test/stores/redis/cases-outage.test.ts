@@ -2,14 +2,15 @@
 import { Redis } from 'ioredis';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'redis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createRate, type Algorithm } from '../../../lib/algorithms/rate.js';
 import type { Bucket } from '../../../lib/algorithms/verdict.js';
 import { FailoverStore } from '../../../lib/limiter/failover.store.js';
 import type { RedisClient } from '../../../lib/stores/redis/clients/client-source.js';
 import { RedisStore } from '../../../lib/stores/redis/redis.store.js';
 import { Proxy } from '../../tools/servers/proxy.js';
-import { RedisServer } from '../../tools/servers/redis-server.js';
+import { ownRedis } from '../../tools/servers/own-redis.js';
+import type { RedisServer } from '../../tools/servers/redis-server.js';
 import { fixed, TIMEOUT, YEAR } from './buckets.js';
 
 /** For tests that wait until a server is found again, on machines that are busy. */
@@ -18,18 +19,12 @@ const PATIENT = { timeout: 60_000 };
 let server: RedisServer;
 let redis: Redis;
 
-beforeAll(async () => {
-  server = await RedisServer.start();
-  redis = new Redis(server.url);
-  redis.on('error', () => {});
+ownRedis((client, started) => {
+  redis = client;
+  server = started;
 });
 
 beforeEach(() => redis.flushall());
-
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
 
 /** A limit of 1,000, of which nothing drains during a test. */
 function wide(algorithm: Algorithm, key: string, cost = 1): Bucket {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { RateLimitEvent } from '../../../lib/events/event.js';
 import { RedisStore } from '../../../lib/stores/redis/redis.store.js';
 import { FakeClock } from '../../../lib/testing/fake-clock.js';
+import { ownRedis } from '../../tools/servers/own-redis.js';
 import { RedisServer } from '../../tools/servers/redis-server.js';
 import { fixed, gcra, TIMEOUT } from './buckets.js';
 import { countsDuring } from './server-stats.js';
@@ -12,20 +13,19 @@ import { countsDuring } from './server-stats.js';
 /** For tests that wait on the real clock, on machines that are busy. */
 const PATIENT = { timeout: 60_000 };
 
-let server: RedisServer;
 let redis: Redis;
 let store: RedisStore;
 
+ownRedis((client) => {
+  redis = client;
+});
+
 beforeAll(async () => {
-  server = await RedisServer.start();
-  redis = new Redis(server.url);
   store = new RedisStore(redis);
 });
 
 afterAll(async () => {
   await store.close();
-  redis.disconnect();
-  await server.stop();
 });
 
 const makes = { gcra, fixed };

@@ -5,6 +5,7 @@ import { keySlot } from '../../../lib/stores/redis/key-slot.js';
 import { RedisStore } from '../../../lib/stores/redis/redis.store.js';
 import { RedisCluster } from '../../tools/servers/redis-cluster.js';
 import { fixed, gcra, TIMEOUT } from './buckets.js';
+import { countsOf, keysOnEach } from './server-stats.js';
 
 let cluster: RedisCluster;
 let servers: Redis[];
@@ -24,16 +25,6 @@ afterAll(async () => {
   for (const server of servers) server.disconnect();
   await cluster.stop();
 });
-
-/** Keys of one client each that lie on the first, second and third server. */
-function keysOnEach(prefix: string): string[] {
-  const found: string[] = [];
-  for (let i = 0; found.filter(Boolean).length < 3; i++) {
-    const key = `${prefix}${i}`;
-    found[Math.floor((keySlot(`{${key}}`) * 3) / 16_384)] ??= key;
-  }
-  return found;
-}
 
 it('K04 computes the slot of a key as the cluster does', async () => {
   const keys = ['', 'foo', '{user}g:x', '{}x', 'a{b}c{d}', 'a{b', 'ключ{鍵}', '\u{1F511}', '}{a}', '{{a}}'];
@@ -115,23 +106,13 @@ describe.each(Object.entries(clients))('on a cluster by %s', (name, client) => {
 });
 
 describe.each(Object.entries(clients))('a list of keys on several servers, by %s', (name, client) => {
-  /** Script calls that servers have had. */
-  async function calls(...which: number[]): Promise<number> {
-    let sum = 0;
-    for (const server of which.map((index) => servers[index])) {
-      const stats = await server.info('commandstats');
-      for (const [, count] of stats.matchAll(/cmdstat_evalsha:calls=(\d+)/g)) sum += Number(count);
-    }
-    return sum;
-  }
-
   it('that is refused keeps asking once a second, not more', async () => {
     const store = new RedisStore(client(), { keyPrefix: `${name} flood:` });
     const [a, , c] = keysOnEach('flood');
     const step = [fixed(a, 100), fixed(c, 1)];
     await store.consume(step, TIMEOUT);
     await store.consume(step, TIMEOUT);
-    const before = await calls(0, 1, 2);
+    const before = await countsOf(servers);
     const end = performance.now() + 500;
     while (performance.now() < end) {
       const verdicts = await store.consume(step, TIMEOUT);
@@ -140,7 +121,7 @@ describe.each(Object.entries(clients))('a list of keys on several servers, by %s
         [false, 0],
       ]);
     }
-    expect((await calls(0, 1, 2)) - before).toBeLessThanOrEqual(3);
+    expect((await countsOf(servers)).evalsha - before.evalsha).toBeLessThanOrEqual(3);
     await store.close();
   });
 
@@ -156,9 +137,9 @@ describe.each(Object.entries(clients))('a list of keys on several servers, by %s
       const verdicts = await store.consume([fixed(c), fixed(full, 1)], 200);
       expect(verdicts.map(({ allowed }) => allowed)).toEqual([true, false]);
       for (let i = 0; i < 3; i++) await expect(store.consume([fixed(c)], 60)).rejects.toThrow();
-      const before = await calls(0);
+      const before = await countsOf([servers[0]]);
       for (let i = 0; i < 20; i++) await expect(store.consume([fixed(a), fixed(c)], 60)).rejects.toThrow();
-      expect((await calls(0)) - before).toBeLessThanOrEqual(2);
+      expect((await countsOf([servers[0]])).evalsha - before.evalsha).toBeLessThanOrEqual(2);
       expect((await store.peek([fixed(a, 10, 0)], TIMEOUT))[0].remaining).toBe(9);
     } finally {
       cluster.masters[2].thaw();

@@ -9,6 +9,7 @@ import type { RateLimitEvent } from '../../../lib/events/event.js';
 import type { RedisClient } from '../../../lib/stores/redis/clients/client-source.js';
 import { RedisStore } from '../../../lib/stores/redis/redis.store.js';
 import { Proxy } from '../../tools/servers/proxy.js';
+import { ownRedis } from '../../tools/servers/own-redis.js';
 import { freePort, RedisServer } from '../../tools/servers/redis-server.js';
 import { fixed, gcra, TIMEOUT } from './buckets.js';
 
@@ -26,15 +27,9 @@ let server: RedisServer;
 let redis: Redis;
 let proxy: Proxy;
 
-beforeAll(async () => {
-  server = await RedisServer.start();
-  redis = new Redis(server.url);
-  redis.on('error', () => {});
-});
-
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
+ownRedis((client, started) => {
+  redis = client;
+  server = started;
 });
 
 beforeEach(async () => {

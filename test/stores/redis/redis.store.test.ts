@@ -1,23 +1,19 @@
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { digestKey } from '../../../lib/limiter/partition-key.js';
 import { RedisStore } from '../../../lib/stores/redis/redis.store.js';
 import { FakeClock } from '../../../lib/testing/fake-clock.js';
-import { RedisServer } from '../../tools/servers/redis-server.js';
+import { ownRedis } from '../../tools/servers/own-redis.js';
+import type { RedisServer } from '../../tools/servers/redis-server.js';
 import { expiries, fixed, gcra, TIMEOUT, YEAR } from './buckets.js';
 
 let server: RedisServer;
 let redis: Redis;
 let store: RedisStore;
 
-beforeAll(async () => {
-  server = await RedisServer.start();
-  redis = new Redis(server.url);
-});
-
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
+ownRedis((client, started) => {
+  redis = client;
+  server = started;
 });
 
 beforeEach(async () => {

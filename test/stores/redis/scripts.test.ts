@@ -4,24 +4,17 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Redis } from 'ioredis';
+import { expect, it } from 'vitest';
 import { SCRIPTS } from '../../../lib/stores/redis/script.js';
-import { RedisServer } from '../../tools/servers/redis-server.js';
+import { ownRedis } from '../../tools/servers/own-redis.js';
 
 const folder = resolve(import.meta.dirname, '../../../lib/stores/redis');
 
-let server: RedisServer;
 let redis: Redis;
 
-beforeAll(async () => {
-  server = await RedisServer.start();
-  redis = new Redis(server.url);
-});
-
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
+ownRedis((client) => {
+  redis = client;
 });
 
 /** What the server's own documentation says of a command: since when it and each of its options exist. */

@@ -1,7 +1,7 @@
 // node-redis, cluster: its nodes come back by themselves, and nothing is sent twice.
 
-import { CONNECT_TIMEOUT, hasMethods, property, settings, type Client, type Methods } from './client.js';
-import { end } from './node-redis.client.js';
+import { hasMethods, property, type Client, type Methods } from './client.js';
+import { connectionOptions, end } from './node-redis.client.js';
 
 type NodeRedisCluster = Methods<'connect' | 'destroy' | 'duplicate' | 'on' | 'sendCommand'>;
 
@@ -16,24 +16,10 @@ export function isNodeRedisCluster(value: unknown): value is NodeRedisCluster {
 /** Milliseconds between two attempts to reach a node, and until the cluster is asked who took its place. */
 const NODE_RETRY = 500;
 
-/** Settings that a cluster's nodes share. */
-export function nodeDefaults(options: unknown): object {
-  return {
-    ...settings(options),
-    disableOfflineQueue: true,
-    commandsQueueMaxLength: undefined,
-    socket: {
-      ...settings(property(options, 'socket')),
-      connectTimeout: CONNECT_TIMEOUT,
-      reconnectStrategy: () => NODE_RETRY,
-    },
-  };
-}
-
 /** A cluster client of its own with the options of a borrowed one. */
 export function duplicateNodeRedisCluster(borrowed: NodeRedisCluster): Client {
   const made = borrowed.duplicate({
-    defaults: nodeDefaults(property(property(borrowed, '_options'), 'defaults')),
+    defaults: connectionOptions(property(property(borrowed, '_options'), 'defaults'), () => NODE_RETRY),
     topologyRefreshOnReconnectionAttemptStrategy: NODE_RETRY,
     // Each node when it is first needed: else one that is gone keeps all others from being used.
     minimizeConnections: true,

@@ -14,8 +14,8 @@ function isSentinel(client: unknown): boolean {
   return hasMethods(client, 'getSentinelNode');
 }
 
-/** The options of a connection that ends instead of coming back, and queues nothing. */
-export function oneLife(options: unknown): object {
+/** The options of connections of our own, which queue nothing and come back in the way that is given. */
+export function connectionOptions(options: unknown, reconnectStrategy: false | (() => number)): object {
   return {
     ...settings(options),
     disableOfflineQueue: true,
@@ -23,9 +23,14 @@ export function oneLife(options: unknown): object {
     socket: {
       ...settings(property(options, 'socket')),
       connectTimeout: CONNECT_TIMEOUT,
-      reconnectStrategy: false,
+      reconnectStrategy,
     },
   };
+}
+
+/** The options of a connection that ends instead of coming back. */
+export function oneLife(options: unknown): object {
+  return connectionOptions(options, false);
 }
 
 /** A client of its own with the options of a borrowed one. */

@@ -9,6 +9,9 @@ import { RedisStore } from '../../../lib/stores/redis/redis.store.js';
 import { ownRedis } from '../../tools/servers/own-redis.js';
 import type { RedisServer } from '../../tools/servers/redis-server.js';
 
+/** Milliseconds: a busy machine may take longer than the default for a first connection. */
+const PATIENT = 10_000;
+
 let server: RedisServer;
 let redis: Redis;
 
@@ -19,9 +22,12 @@ ownRedis((client, started) => {
 
 async function healthOf(store: RateLimitStore) {
   class AppModule {}
-  Module({ imports: [RateLimitModule.forRoot({ store }), TerminusModule.forRoot({ logger: false })] })(
-    AppModule,
-  );
+  Module({
+    imports: [
+      RateLimitModule.forRoot({ store, storeTimeout: PATIENT }),
+      TerminusModule.forRoot({ logger: false }),
+    ],
+  })(AppModule);
   const app = await NestFactory.createApplicationContext(AppModule, { logger: false, abortOnError: false });
   onTestFinished(() => app.close());
   const limits = app.get(RateLimitHealth);
